@@ -10,12 +10,12 @@ enum class Severity { Error, Warning };
 // One fault of the user's input: where it is, what it is, what to do about it.
 // Text files give line and column (1-based); binary files give `where`, such as "node 12 'conv1' (Conv)".
 struct Diagnostic {
-  std::string file;
+  std::string file{};
   int line = 0;
   int column = 0;
-  std::string where;
-  std::string message;
-  std::string hint;
+  std::string where{};
+  std::string message{};
+  std::string hint{};
   Severity severity = Severity::Error;
   bool operator==(const Diagnostic&) const = default;
 };

@@ -3,23 +3,26 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace monet {
 namespace {
 
+// Insertions, deletions, substitutions and swaps of neighbours, each counting one.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  const auto same = [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+  };
+  std::vector<std::size_t> before, above, row(b.size() + 1);  // of a's first i-1, i and i+1 characters
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before = std::exchange(above, row);
     row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const bool same =
-          std::tolower(static_cast<unsigned char>(a[i])) == std::tolower(static_cast<unsigned char>(b[j]));
-      const std::size_t substitute = diagonal + (same ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substitute, row[j] + 1, diagonal + 1});
+      row[j + 1] = std::min({above[j] + (same(a[i], b[j]) ? 0 : 1), row[j] + 1, above[j + 1] + 1});
+      if (i > 0 && j > 0 && same(a[i], b[j - 1]) && same(a[i - 1], b[j]))
+        row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
     }
   }
   return row.back();
@@ -30,7 +33,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view name, std::span<const std::string> candidates) {
   if (name.size() > 200) return "";  // no slip of the pen, and quadratic work for hostile input
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
+  // At most a third of the characters may differ, but one always may as long as another stays.
+  std::size_t best_distance = std::min(std::max<std::size_t>(1, name.size() / 3) + 1, name.size());
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {

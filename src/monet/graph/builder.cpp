@@ -14,6 +14,8 @@ std::string make_unique(std::unordered_map<std::string, std::uint32_t>& taken, c
   return candidate;
 }
 
+}  // namespace
+
 Category category_of(Phase phase) {
   switch (phase) {
     case Phase::Forward:
@@ -24,8 +26,6 @@ Category category_of(Phase phase) {
   }
   return Category::Activation;
 }
-
-}  // namespace
 
 Builder::Builder(std::string graph_name) { graph_.name = std::move(graph_name); }
 
@@ -97,6 +97,16 @@ std::vector<TensorId> Builder::add_named(Op op, std::vector<TensorId> inputs, co
     throw ShapeError(fmt::format("{} has {} outputs, not {}", operator_name(op), types.size(), output_names.size()));
   types.resize(output_names.size());
   return append(std::move(op), std::move(inputs), name, types, output_names);
+}
+
+void Builder::add_into(Op op, std::vector<TensorId> inputs, const std::string& name, std::vector<TensorId> outputs) {
+  graph_.nodes.push_back(Node{.name = unique_node(name),
+                              .op = std::move(op),
+                              .inputs = std::move(inputs),
+                              .outputs = std::move(outputs),
+                              .phase = phase,
+                              .barrier = false,
+                              .holds = {}});
 }
 
 std::vector<TensorId> Builder::add_fallback(Fallback op, std::vector<TensorId> inputs, const std::string& name,

@@ -8,6 +8,9 @@
 
 namespace monet {
 
+// What a node of this phase makes unless something else is said.
+Category category_of(Phase phase);
+
 // Appends to a graph and keeps it sound: names unique, shapes and formats inferred, nodes in order.
 // Shape errors come out as ShapeError.
 class Builder {
@@ -29,6 +32,8 @@ class Builder {
   // The same with the outputs' names given; "" where one is not wanted.
   std::vector<TensorId> add_named(Op op, std::vector<TensorId> inputs, const std::string& name,
                                   const std::vector<std::string>& output_names);
+  // The same into tensors that exist and have no producer yet; kNoTensor where one is not wanted.
+  void add_into(Op op, std::vector<TensorId> inputs, const std::string& name, std::vector<TensorId> outputs);
   // A node with one output.
   TensorId one(Op op, std::vector<TensorId> inputs, const std::string& name) {
     return add(std::move(op), std::move(inputs), name)[0];

@@ -88,7 +88,8 @@ void check_window_attributes(const Op& op, std::size_t spatial) {
 }
 
 std::size_t spatial_rank(const Tensor& x) {
-  if (x.shape.size() < 3) fail("expects [N,C,space…], got {}", to_string(x.shape));
+  if (x.shape.size() < 3 || x.shape.size() > 5)
+    fail("expects [N,C,space…] with one to three spatial dimensions, got {}", to_string(x.shape));
   return x.shape.size() - 2;
 }
 
@@ -107,7 +108,8 @@ Outputs infer_conv(const Conv& op, Operands in) {
   const std::int64_t g = op.groups;
   if (op.kind == ConvKind::Forward) {
     x = first.shape, w = second.shape;
-    if (w[1] * g != x[1]) fail("weight {} does not fit {} input channels in {} groups", to_string(w), x[1], g);
+    if (x[1] % g != 0 || w[1] != x[1] / g)
+      fail("weight {} does not fit {} input channels in {} groups", to_string(w), x[1], g);
     if (w[0] % g != 0) fail("{} output channels do not divide into {} groups", w[0], g);
     y = {x[0], w[0]};
   } else if (op.kind == ConvKind::DataGradient) {
@@ -168,7 +170,8 @@ Outputs infer_pool(const Pool& op, Operands in) {
   const Shape y = pool_output(op, x.shape);
   Outputs out{{y, x.format, ""}};
   if (op.kind == PoolKind::Max) {
-    const std::int64_t window = elements(op.kernel);
+    std::int64_t window = 1;
+    for (const std::int64_t k : op.kernel) window = std::min(window * k, std::int64_t{65537});
     const Element index = !op.window_index  ? Element::I64
                           : window <= 16    ? Element::U4
                           : window <= 256   ? Element::U8
@@ -237,13 +240,16 @@ Outputs infer_norm(const Norm& op, Operands in) {
   at_most(in, batch ? 5 : op.kind == NormKind::Rms ? 2 : 3);
   for (std::size_t i = 1; i < in.size(); ++i) check_parameter(in[i], s.parameters, "parameter");
   if (batch)
-    for (std::size_t i = 1; i < 5; ++i) need(in, i);
+    for (std::size_t i = 1; i < 3; ++i) need(in, i);
+  const bool running = maybe(in, 3) || maybe(in, 4);  // a recomputed batch-norm leaves the running statistics alone
+  if (op.kind == NormKind::FrozenBatch || running)
+    for (std::size_t i = 3; i < 5; ++i) need(in, i);
   const Format stat = wide(x.format);
   Outputs out{{x.shape, x.format, ""}};
   if (op.kind == NormKind::FrozenBatch) return out;
   if (op.kind != NormKind::Rms) out.push_back({s.statistics, stat, "mean"});
   out.push_back({s.statistics, stat, op.kind == NormKind::Rms ? "inv_rms" : "inv_std"});
-  if (op.kind == NormKind::Batch) {
+  if (op.kind == NormKind::Batch && running) {
     out.push_back({s.statistics, need(in, 3).format, "running_mean", Category::ModelState});
     out.push_back({s.statistics, need(in, 4).format, "running_var", Category::ModelState});
   }
@@ -355,10 +361,11 @@ Outputs infer_attention_gradient(const AttentionGradient& op, Operands in) {
   return {{q.shape, dout.format, ""}, {k.shape, dout.format, "k"}, {v.shape, dout.format, "v"}};
 }
 
-void check_labels(const Tensor& logits, const Tensor& labels) {
+void check_labels(const Tensor& logits, const Tensor& labels, std::int64_t axis = 1) {
   if (logits.shape.size() < 2) fail("expects [N,C,…], got {}", to_string(logits.shape));
+  check_axis(axis, rank(logits));
   Shape want = logits.shape;
-  want.erase(want.begin() + 1);
+  want.erase(want.begin() + axis);
   if (labels.shape != want) fail("labels {} should be {}", to_string(labels.shape), to_string(want));
   if (!is_integer(labels.format.element)) fail("labels must be integers");
 }
@@ -389,15 +396,17 @@ Outputs infer_concat(const Concat& op, Operands in) {
     if (other != y)
       fail("operands {} and {} differ beside axis {}", to_string(first.shape), to_string(in[i]->shape), op.axis);
     y[axis] += extent;
+    check_shape(y);
   }
   return {{y, first.format, ""}};
 }
 
 Outputs infer_split(const Split& op, const Tensor& x) {
   check_axis(op.axis, rank(x));
-  const std::int64_t total = std::accumulate(op.sizes.begin(), op.sizes.end(), std::int64_t{0});
-  if (total != x.shape[static_cast<std::size_t>(op.axis)])
-    fail("sizes {} do not sum to {}", to_string(op.sizes), x.shape[static_cast<std::size_t>(op.axis)]);
+  const std::int64_t extent = x.shape[static_cast<std::size_t>(op.axis)];
+  std::int64_t rest = extent;
+  for (const std::int64_t size : op.sizes) rest = size < 1 || size > rest ? -1 : rest - size;
+  if (rest != 0) fail("sizes {} do not sum to {}", to_string(op.sizes), extent);
   Outputs out;
   for (const std::int64_t size : op.sizes) {
     out.push_back({x.shape, x.format, ""});
@@ -419,9 +428,10 @@ void check_strided(const Ints& starts, const Shape& sizes, const Ints& steps, co
       if (starts[i] < 0 || starts[i] >= shape[i]) fail("start {} is outside extent {}", starts[i], shape[i]);
       continue;
     }
-    const std::int64_t last = starts[i] + (sizes[i] - 1) * steps[i];
-    if (starts[i] < 0 || starts[i] >= shape[i] || last < 0 || last >= shape[i])
-      fail("elements {} to {} are outside extent {}", starts[i], last, shape[i]);
+    if (starts[i] < 0 || starts[i] >= shape[i]) fail("start {} is outside extent {}", starts[i], shape[i]);
+    const std::int64_t room = steps[i] > 0 ? (shape[i] - 1 - starts[i]) / steps[i] : starts[i] / -steps[i];
+    if (sizes[i] - 1 > room)
+      fail("{} elements from {} with step {} leave extent {}", sizes[i], starts[i], steps[i], shape[i]);
   }
 }
 
@@ -430,8 +440,8 @@ Shape padded(const PadOp& op, const Shape& x, std::int64_t sign) {
   if (op.begin.size() != x.size() || op.end.size() != x.size()) fail("pads need {} entries", x.size());
   Shape y = x;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (std::abs(op.begin[i]) > (std::int64_t{1} << 40) || std::abs(op.end[i]) > (std::int64_t{1} << 40))
-      fail("pads are too large");
+    for (const std::int64_t pad : {op.begin[i], op.end[i]})
+      if (pad > (std::int64_t{1} << 40) || pad < -(std::int64_t{1} << 40)) fail("pads are too large");
     y[i] += sign * (op.begin[i] + op.end[i]);
     const std::int64_t inner = sign > 0 ? x[i] : y[i];
     if (op.mode != PadMode::Constant && (op.begin[i] < 0 || op.end[i] < 0)) fail("negative pads need constant mode");
@@ -473,10 +483,12 @@ Outputs infer_unfold(const Unfold& op, const Tensor& x) {
   std::int64_t points = 1, positions = 1;
   for (std::size_t i = 0; i < spatial; ++i) {
     if (op.kernel[i] < 1 || op.kernel[i] > (1 << 24)) fail("kernel must be positive and below 2^24");
+    const std::int64_t count = window_count(x.shape[i + 2], op.kernel[i], op.strides[i], op.dilations[i],
+                                            op.pads_begin[i], op.pads_end[i], false);
+    check_shape({points, op.kernel[i]});
+    check_shape({positions, count});
     points *= op.kernel[i];
-    positions *= window_count(x.shape[i + 2], op.kernel[i], op.strides[i], op.dilations[i], op.pads_begin[i],
-                              op.pads_end[i], false);
-    if (points > (std::int64_t{1} << 40) || positions > (std::int64_t{1} << 40)) fail("kernel or output is too large");
+    positions *= count;
   }
   check_shape({x.shape[1], points});
   return {{{x.shape[0], x.shape[1] * points, positions}, x.format, ""}};
@@ -577,7 +589,7 @@ Outputs infer_any(const Op& op, Operands in) {
           },
           [&](const CrossEntropyGradient& o) {
             at_most(in, 3);
-            check_labels(need(in, 1), need(in, 2));
+            check_labels(need(in, 1), need(in, 2), o.axis);
             return Outputs{{in[1]->shape, Format{o.to}, ""}};
           },
           [&](const NegativeLogLikelihoodGradient&) {
@@ -642,6 +654,7 @@ Outputs infer_any(const Op& op, Operands in) {
 
 void check_shape(const Shape& shape) {
   constexpr std::int64_t kMost = std::int64_t{1} << 48;
+  if (shape.size() > 64) fail("a tensor has at most 64 dimensions, not {}", shape.size());
   std::int64_t product = 1;
   for (const std::int64_t extent : shape) {
     if (extent < 1) fail("shape {}: every dimension must be at least 1", to_string(shape));

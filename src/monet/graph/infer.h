@@ -25,7 +25,8 @@ struct OutputType {
 // Throws ShapeError. (Fallback has no rule: its outputs are given.)
 std::vector<OutputType> infer(const Op& op, std::span<const Tensor* const> inputs);
 
-// Every extent at least 1 and no more than 2^48 elements in all, so that no later product overflows; else ShapeError.
+// At most 64 dimensions, every extent at least 1 and no more than 2^48 elements in all, so that no later product
+// overflows; else ShapeError.
 void check_shape(const Shape& shape);
 
 // The shape two operands broadcast to, or ShapeError.

@@ -221,7 +221,7 @@ struct PoolGradient {
 // Group: the channels of one of `groups` groups and space, per sample. Parameters are per channel (dimension 1),
 // or, for Layer and Rms, of the shape of the normalised dimensions.
 enum class NormKind { Batch, FrozenBatch, Layer, Group, Rms };
-// Batch:       (x, scale, bias, running_mean, running_var) -> (y, mean, inv_std, new_running_mean, new_running_var)
+// Batch:       (x, scale, bias, [running_mean, running_var]) -> (y, mean, inv_std, [new_running_mean, new_running_var])
 // FrozenBatch: (x, scale, bias, mean, var) -> y
 // Layer:       (x, scale, [bias]) -> (y, mean, inv_std)      scale and bias may be absent
 // Group:       (x, scale, bias) -> (y, mean, inv_std)
@@ -355,15 +355,17 @@ struct NegativeLogLikelihood {
   }
   bool operator==(const NegativeLogLikelihood&) const = default;
 };
-// of CrossEntropy: (dloss, log_prob, labels) -> dlogits in format `to`
+// of CrossEntropy: (dloss, log_prob, labels) -> dlogits in format `to`. The class axis is 1 but for imported graphs
+// that keep it elsewhere; labels have the shape of log_prob without it.
 struct CrossEntropyGradient {
   bool mean = true;
   std::int64_t ignore_index = -100;
   Element to = Element::F32;
+  std::int64_t axis = 1;
   static constexpr auto fields() {
     return std::tuple{Field{"mean", &CrossEntropyGradient::mean},
                       Field{"ignore_index", &CrossEntropyGradient::ignore_index},
-                      Field{"to", &CrossEntropyGradient::to}};
+                      Field{"to", &CrossEntropyGradient::to}, Field{"axis", &CrossEntropyGradient::axis}};
   }
   bool operator==(const CrossEntropyGradient&) const = default;
 };

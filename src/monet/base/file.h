@@ -1,0 +1,14 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace monet {
+
+// All bytes of a file. InputError if it is missing (with the nearest name in its folder), a folder, or unreadable.
+std::string read_file(const std::string& path);
+
+// Replaces the file by `bytes` at once: readers see the old file or the new one, never a part, and a failure leaves
+// the old one alone. Devices and pipes are written to directly. InputError if it cannot be written.
+void write_file(const std::string& path, std::string_view bytes);
+
+}  // namespace monet

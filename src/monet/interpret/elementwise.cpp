@@ -1,0 +1,186 @@
+// Functions of several elements, with broadcasting; casts; dropout. Computed in double and rounded once to T.
+#include <cmath>
+#include <utility>
+
+#include "monet/base/rng.h"
+#include "monet/interpret/families.h"
+#include "monet/interpret/walk.h"
+
+namespace monet {
+namespace {
+
+double truth(bool value) { return value ? 1 : 0; }
+
+// Integers divide toward zero; by zero gives zero, so that no input makes an integer that is none.
+double divide(double a, double b, bool integers) {
+  if (!integers) return a / b;
+  return b == 0 ? 0 : std::trunc(a / b);
+}
+
+// With the sign of the divisor.
+double modulo(double a, double b, bool integers) {
+  if (integers && b == 0) return 0;
+  const double r = std::fmod(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+double combine(BinaryKind kind, double a, double b, bool integers) {
+  switch (kind) {
+    case BinaryKind::Add: return a + b;
+    case BinaryKind::Sub: return a - b;
+    case BinaryKind::Mul: return a * b;
+    case BinaryKind::Div: return divide(a, b, integers);
+    case BinaryKind::Pow: return std::pow(a, b);
+    case BinaryKind::Max: return a > b || std::isnan(a) ? a : b;
+    case BinaryKind::Min: return a < b || std::isnan(a) ? a : b;
+    case BinaryKind::Mod: return modulo(a, b, integers);
+    case BinaryKind::ExpDifference: return std::exp(a - b);
+    case BinaryKind::Equal: return truth(a == b);
+    case BinaryKind::Less: return truth(a < b);
+    case BinaryKind::LessEqual: return truth(a <= b);
+    case BinaryKind::Greater: return truth(a > b);
+    case BinaryKind::GreaterEqual: return truth(a >= b);
+    case BinaryKind::And: return truth(a != 0 && b != 0);
+    case BinaryKind::Or: return truth(a != 0 || b != 0);
+    case BinaryKind::Xor: return truth((a != 0) != (b != 0));
+  }
+  return 0;
+}
+
+// The numbers an integer format can hold; those of 64 bits end where double still counts exactly to the limit.
+std::pair<double, double> integer_range(Element element) {
+  switch (element) {
+    case Element::I64: return {-0x1p63, 0x1p63};
+    case Element::I32: return {-0x1p31, 0x1p31 - 1};
+    case Element::I16: return {-0x1p15, 0x1p15 - 1};
+    case Element::I8: return {-128, 127};
+    case Element::I4: return {-8, 7};
+    case Element::U64: return {0, 0x1p64};
+    case Element::U32: return {0, 0x1p32 - 1};
+    case Element::U16: return {0, 0x1p16 - 1};
+    case Element::U8: return {0, 255};
+    case Element::U4: return {0, 15};
+    case Element::F64:
+    case Element::F32:
+    case Element::F16:
+    case Element::BF16:
+    case Element::F8E4M3:
+    case Element::F8E5M2:
+    case Element::Bool:
+    case Element::Bit: break;
+  }
+  return {0, 1};
+}
+
+double cast_to(Element element, double x) {
+  if (is_float(element)) return x;
+  if (is_truth(element)) return truth(x != 0);
+  if (std::isnan(x)) return 0;
+  const auto [low, high] = integer_range(element);
+  return std::min(std::max(std::trunc(x), low), high);
+}
+
+template <class Op>
+bool is_kept(const Op& op, std::uint64_t step, std::size_t element) {
+  return random_uniform(static_cast<std::uint64_t>(op.seed), step, element) >= op.ratio;
+}
+
+}  // namespace
+
+template <class T>
+Array<T> apply(const Binary& op, const Call<T>& call) {
+  const Array<T>&a = call.need(0), &b = call.need(1);
+  Array<T> y = call.zeros(0);
+  const bool integers = call.holds_integers();
+  for_each_line<3>(
+      y.shape, {row_major_strides(y.shape), broadcast_strides(a.shape, y.shape), broadcast_strides(b.shape, y.shape)},
+      [&](const auto& at, std::int64_t count, const auto& step) {
+        T* to = y.data.data() + at[0];
+        const T *left = a.data.data() + at[1], *right = b.data.data() + at[2];
+        for (std::int64_t i = 0; i < count; ++i)
+          to[i * step[0]] = static_cast<T>(combine(op.kind, left[i * step[1]], right[i * step[2]], integers));
+      });
+  return y;
+}
+
+template <class T>
+Array<T> apply(const Sum&, const Call<T>& call) {
+  Array<T> y = call.zeros(0);
+  for (std::size_t operand = 0; operand < call.inputs.size(); ++operand) {
+    const Array<T>& x = call.need(operand);
+    for_each_line<2>(y.shape, {row_major_strides(y.shape), broadcast_strides(x.shape, y.shape)},
+                     [&](const auto& at, std::int64_t count, const auto& step) {
+                       T* to = y.data.data() + at[0];
+                       const T* from = x.data.data() + at[1];
+                       for (std::int64_t i = 0; i < count; ++i) to[i * step[0]] += from[i * step[1]];
+                     });
+  }
+  return y;
+}
+
+template <class T>
+Array<T> apply(const Select&, const Call<T>& call) {
+  const Array<T>&condition = call.need(0), &a = call.need(1), &b = call.need(2);
+  Array<T> y = call.zeros(0);
+  for_each_line<4>(y.shape,
+                   {row_major_strides(y.shape), broadcast_strides(condition.shape, y.shape),
+                    broadcast_strides(a.shape, y.shape), broadcast_strides(b.shape, y.shape)},
+                   [&](const auto& at, std::int64_t count, const auto& step) {
+                     T* to = y.data.data() + at[0];
+                     const T *which = condition.data.data() + at[1], *left = a.data.data() + at[2],
+                             *right = b.data.data() + at[3];
+                     for (std::int64_t i = 0; i < count; ++i)
+                       to[i * step[0]] = which[i * step[1]] != T{0} ? left[i * step[2]] : right[i * step[3]];
+                   });
+  return y;
+}
+
+template <class T>
+Array<T> apply(const Cast& op, const Call<T>& call) {
+  const Array<T>& x = call.need(0);
+  Array<T> y = call.zeros(0);
+  for (std::size_t i = 0; i < x.data.size(); ++i) y.data[i] = static_cast<T>(cast_to(op.to, x.data[i]));
+  return y;
+}
+
+template <class T>
+Arrays<T> apply(const Dropout& op, const Call<T>& call) {
+  const Array<T>& x = call.need(0);
+  Array<T> y = call.zeros(0), mask = call.zeros(1);
+  const double scale = 1 / (1 - op.ratio);
+  for (std::size_t i = 0; i < x.data.size(); ++i)
+    if (is_kept(op, call.step, i)) {
+      y.data[i] = static_cast<T>(x.data[i] * scale);
+      mask.data[i] = T{1};
+    }
+  Arrays<T> results(call.outputs.size());
+  if (call.wanted(0)) results[0] = std::move(y);
+  if (call.wanted(1)) results[1] = std::move(mask);
+  return results;
+}
+
+template <class T>
+Array<T> apply(const DropoutGradient& op, const Call<T>& call) {
+  const Array<T>& dy = call.need(0);
+  const Array<T>* mask = call.maybe(1);
+  Array<T> dx = call.zeros(0);
+  const double scale = 1 / (1 - op.ratio);
+  for (std::size_t i = 0; i < dy.data.size(); ++i)
+    if (mask ? mask->data[i] != T{0} : is_kept(op, call.step, i)) dx.data[i] = static_cast<T>(dy.data[i] * scale);
+  return dx;
+}
+
+template Array<float> apply(const Binary&, const Call<float>&);
+template Array<double> apply(const Binary&, const Call<double>&);
+template Array<float> apply(const Sum&, const Call<float>&);
+template Array<double> apply(const Sum&, const Call<double>&);
+template Array<float> apply(const Select&, const Call<float>&);
+template Array<double> apply(const Select&, const Call<double>&);
+template Array<float> apply(const Cast&, const Call<float>&);
+template Array<double> apply(const Cast&, const Call<double>&);
+template Arrays<float> apply(const Dropout&, const Call<float>&);
+template Arrays<double> apply(const Dropout&, const Call<double>&);
+template Array<float> apply(const DropoutGradient&, const Call<float>&);
+template Array<double> apply(const DropoutGradient&, const Call<double>&);
+
+}  // namespace monet
