@@ -52,8 +52,10 @@ def check(case):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    feeds = {}
+    feeds, stored = {}, {tensor.name for tensor in model.graph.initializer}
     for i, value in enumerate(model.graph.input):
+        if value.name in stored:
+            continue
         tensor = value.type.tensor_type
         shape = [dim.dim_value for dim in tensor.shape.dim]
         numbers = numpy.fromfile(case / f"input_{i}.f64", dtype=numpy.float64).reshape(shape)

@@ -59,9 +59,10 @@ double value(const Unary& op, double x) {
   return 0;
 }
 
-// Where the slope is the larger one. A clipped value passes its gradient on at both ends too, as in torch.
+// Where the slope is the larger one. At the ends a clipped value passes no gradient on, as torch's hardtanh (ReLU6) does;
+// so input, output and mask agree.
 bool in_mask(UnaryKind kind, double a, double b, double x) {
-  if (kind == UnaryKind::Clip) return a <= x && x <= b;
+  if (kind == UnaryKind::Clip) return a < x && x < b;
   if (kind == UnaryKind::HardSigmoid) return 0 < a * x + b && a * x + b < 1;
   return x > 0;  // Relu, LeakyRelu
 }
@@ -81,9 +82,10 @@ Slope slope_from_mask(const UnaryGradient& op, bool larger) {
   return larger ? 1 : 0;  // Relu, Clip
 }
 
-Slope slope_from_output(UnaryKind kind, double y) {
-  switch (kind) {
-    case UnaryKind::Relu: return y > 0 ? 1 : 0;
+Slope slope_from_output(const UnaryGradient& op, double y) {
+  switch (op.kind) {
+    case UnaryKind::Relu:
+    case UnaryKind::Clip: return slope_from_mask(op, in_mask(op.kind, op.a, op.b, y));
     case UnaryKind::Sigmoid: return y * (1 - y);
     case UnaryKind::Tanh: return 1 - y * y;
     case UnaryKind::Exp: return y;
@@ -97,7 +99,6 @@ Slope slope_from_output(UnaryKind kind, double y) {
     case UnaryKind::Silu:
     case UnaryKind::HardSwish:
     case UnaryKind::HardSigmoid:
-    case UnaryKind::Clip:
     case UnaryKind::Erf:
     case UnaryKind::Log:
     case UnaryKind::Abs:
@@ -151,7 +152,7 @@ Slope slope_from_input(const UnaryGradient& op, double x) {
     case UnaryKind::Ceil:
     case UnaryKind::Round:
     case UnaryKind::Not:
-    case UnaryKind::IsFinite: return slope_from_output(op.kind, value({op.kind, op.a, op.b}, x));
+    case UnaryKind::IsFinite: return slope_from_output(op, value({op.kind, op.a, op.b}, x));
   }
   return std::nullopt;
 }
@@ -159,7 +160,7 @@ Slope slope_from_input(const UnaryGradient& op, double x) {
 Slope slope(const UnaryGradient& op, double saved) {
   switch (op.from) {
     case Source::Input: return slope_from_input(op, saved);
-    case Source::Output: return slope_from_output(op.kind, saved);
+    case Source::Output: return slope_from_output(op, saved);
     case Source::Mask: return slope_from_mask(op, saved != 0);
   }
   return std::nullopt;

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "monet/models/layers.h"
 #include "monet/models/recipe.h"
 

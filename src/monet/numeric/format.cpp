@@ -66,7 +66,9 @@ std::optional<Format> parse_format(std::string_view text) {
       !parse_number(group.substr(x + 1, plus - x - 1), format.group_columns) ||
       !parse_number(group.substr(plus + 1), format.group_bits))
     return std::nullopt;
-  if (format.group_rows == 0 || format.group_columns == 0 || format.group_bits == 0) return std::nullopt;
+  constexpr std::uint32_t kWidestScale = 64;  // so that the bits of the largest tensor fit 64 bits
+  if (format.group_rows == 0 || format.group_columns == 0 || format.group_bits == 0 || format.group_bits > kWidestScale)
+    return std::nullopt;
   return format;
 }
 

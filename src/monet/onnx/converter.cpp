@@ -70,9 +70,9 @@ Converter::Converter(const pb::ModelProto& model, const Dimensions& dimensions, 
 
 // ---- Operands ----
 
-OperandId Converter::bind(Operand operand) {
+OperandId Converter::bind(Operand operand, bool visible) {
   const OperandId id{static_cast<std::uint32_t>(operands_.size())};
-  if (!operand.name.empty()) names_[operand.name] = id;
+  if (visible) names_[operand.name] = id;
   operands_.push_back(std::move(operand));
   return id;
 }
@@ -82,7 +82,8 @@ OperandId Converter::need(const OnnxCall& call, std::size_t i) const {
   return call.in[i];
 }
 
-OperandId Converter::constant(const std::string& name, Shape shape, Element element, std::vector<double> numbers) {
+OperandId Converter::constant(const std::string& name, Shape shape, Element element, std::vector<double> numbers,
+                              bool visible) {
   return bind(Operand{.name = name,
                       .shape = std::move(shape),
                       .format = Format{element},
@@ -91,11 +92,12 @@ OperandId Converter::constant(const std::string& name, Shape shape, Element elem
                       .numbers = std::move(numbers),
                       .stored = std::nullopt,
                       .category = Category::Constant,
-                      .broken = false});
+                      .broken = false},
+              visible);
 }
 
 OperandId Converter::scalar(const OnnxCall& call, double value, Element element, std::string_view part) {
-  return constant(part_name(call, part), {}, element, {value});
+  return constant(part_name(call, part), {}, element, {value}, false);
 }
 
 OperandId Converter::stored(const std::string& name, const pb::TensorProto& tensor, bool from_node) {
@@ -154,8 +156,8 @@ TensorId Converter::tensor(OperandId id) {
   if (operand.tensor != kNoTensor) return operand.tensor;
   check_shape(operand.shape);
   if (operand.known)
-    operand.tensor = builder.source(operand.name, operand.shape, operand.format, Category::Constant,
-                                    initial_of(operand.numbers));
+    operand.tensor =
+        builder.source(operand.name, operand.shape, operand.format, Category::Constant, initial_of(operand.numbers));
   else
     operand.tensor = builder.source(operand.name, operand.shape, operand.format, operand.category);
   if (operand.stored && operand.stored->place == Stored::Place::Missing)
@@ -184,7 +186,7 @@ std::vector<OperandId> Converter::add(const OnnxCall& call, Op op, std::vector<O
                                       const std::vector<std::string>& out, std::string_view part) {
   const auto is_empty = [&](OperandId id) { return id != kNoOperand && elements(shape(id)) == 0; };
   if (std::any_of(in.begin(), in.end(), is_empty)) {
-    if (const auto folded = fold_empty(op, in, out.at(0))) return {*folded};
+    if (const auto folded = fold_empty(op, in, out.at(0), part.empty())) return {*folded};
     throw ModelError("works on an empty tensor");
   }
   std::vector<Tensor> descriptions(in.size());
@@ -197,7 +199,7 @@ std::vector<OperandId> Converter::add(const OnnxCall& call, Op op, std::vector<O
     operands.push_back(in[i] == kNoOperand ? nullptr : &descriptions[i]);
   }
   const std::vector<OutputType> types = infer(op, operands);
-  if (auto folded = fold(op, in, types, out)) return *folded;
+  if (auto folded = fold(op, in, types, out, part.empty())) return *folded;
 
   std::vector<TensorId> tensors;
   for (const OperandId id : in) tensors.push_back(tensor(id));
@@ -216,14 +218,15 @@ std::vector<OperandId> Converter::add(const OnnxCall& call, Op op, std::vector<O
                                    .numbers = {},
                                    .stored = std::nullopt,
                                    .category = Category::Activation,
-                                   .broken = false}));
+                                   .broken = false},
+                           part.empty()));
   }
   return results;
 }
 
 std::optional<std::vector<OperandId>> Converter::fold(const Op& op, const std::vector<OperandId>& in,
                                                       const std::vector<OutputType>& types,
-                                                      const std::vector<std::string>& out) {
+                                                      const std::vector<std::string>& out, bool visible) {
   if (!may_fold(op)) return std::nullopt;
   for (const OperandId id : in)
     if (id != kNoOperand && !operands_[id.index()].known) return std::nullopt;
@@ -251,19 +254,20 @@ std::optional<std::vector<OperandId>> Converter::fold(const Op& op, const std::v
     }
     if (is_integer(types[i].format.element))  // a division of integers drops the rest
       for (double& value : results.at(i).data) value = std::trunc(value);
-    ids.push_back(constant(out[i], types[i].shape, types[i].format.element, std::move(results.at(i).data)));
+    ids.push_back(constant(out[i], types[i].shape, types[i].format.element, std::move(results.at(i).data), visible));
   }
   return ids;
 }
 
 // Exporters write empty lists of sizes (the shape of a scalar, a slice [0:0] of a shape), which no tensor may be.
-std::optional<OperandId> Converter::fold_empty(const Op& op, const std::vector<OperandId>& in, const std::string& out) {
+std::optional<OperandId> Converter::fold_empty(const Op& op, const std::vector<OperandId>& in, const std::string& out,
+                                               bool visible) {
   for (const OperandId id : in)
     if (id == kNoOperand || !operands_[id.index()].known) return std::nullopt;
   const Operand& first = operands_[in[0].index()];
-  if (const View* view = std::get_if<View>(&op)) return constant(out, view->shape, first.format.element, {});
-  if (const Cast* cast = std::get_if<Cast>(&op)) return constant(out, first.shape, cast->to, {});
-  if (std::holds_alternative<Unary>(op)) return constant(out, first.shape, first.format.element, {});
+  if (const View* view = std::get_if<View>(&op)) return constant(out, view->shape, first.format.element, {}, visible);
+  if (const Cast* cast = std::get_if<Cast>(&op)) return constant(out, first.shape, cast->to, {}, visible);
+  if (std::holds_alternative<Unary>(op)) return constant(out, first.shape, first.format.element, {}, visible);
   if (const Concat* concat = std::get_if<Concat>(&op)) {
     Shape total = first.shape;
     std::vector<double> numbers;
@@ -273,14 +277,14 @@ std::optional<OperandId> Converter::fold_empty(const Op& op, const std::vector<O
       if (operand.shape.size() != 1) return std::nullopt;
       numbers.insert(numbers.end(), operand.numbers.begin(), operand.numbers.end());
     }
-    return constant(out, {std::ssize(numbers)}, first.format.element, numbers);
+    return constant(out, {std::ssize(numbers)}, first.format.element, numbers, visible);
   }
   if (const Binary* binary = std::get_if<Binary>(&op)) {
     const bool truth = binary->kind >= BinaryKind::Equal;
     for (const OperandId id : in)
       if (elements(shape(id)) > 1) return std::nullopt;
     const Shape& empty = elements(first.shape) == 0 ? first.shape : shape(in[1]);
-    return constant(out, empty, truth ? Element::Bool : first.format.element, {});
+    return constant(out, empty, truth ? Element::Bool : first.format.element, {}, visible);
   }
   return std::nullopt;
 }
@@ -375,11 +379,12 @@ void Converter::convert(const FlatNode& node) {
   } catch (const ModelError& error) {
     findings_.error(node.where, error.what(), error.hint());
   } catch (const ShapeError& error) {
-    const std::string hint =
-        dimensions_.rebatched ? fmt::format("the file was exported for a batch of {} and may have it written into its "
-                                            "shapes: export it with a dynamic batch dimension",
-                                            dimensions_.rebatched->first)
-                              : "";
+    const std::string hint = dimensions_.rebatched
+                                 ? fmt::format(
+                                       "the file was exported for a batch of {} and may have it written into its "
+                                       "shapes: export it with a dynamic batch dimension",
+                                       dimensions_.rebatched->first)
+                                 : "";
     findings_.error(node.where, error.what(), hint);
   } catch (const std::runtime_error& error) {  // ValueError: numbers an operator cannot work on
     findings_.error(node.where, error.what());

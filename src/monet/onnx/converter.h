@@ -102,7 +102,9 @@ class Converter {
   OperandId step(const OnnxCall& call, Op op, std::vector<OperandId> in, std::string_view part);
   std::vector<OperandId> add_fallback(const OnnxCall& call, const Fallback& op, const std::vector<OutputType>& types);
 
-  OperandId constant(const std::string& name, Shape shape, Element element, std::vector<double> numbers);
+  // `visible`: other nodes can read it under its name.
+  OperandId constant(const std::string& name, Shape shape, Element element, std::vector<double> numbers,
+                     bool visible = true);
   OperandId scalar(const OnnxCall& call, double value, Element element, std::string_view part);
   OperandId stored(const std::string& name, const pb::TensorProto& tensor, bool from_node);
   void alias(const std::string& name, OperandId id) { names_[name] = id; }
@@ -113,16 +115,18 @@ class Converter {
   void mark_loss(const OnnxCall& call);  // nodes added since the call began belong to the loss
   void convert_branch(const OnnxCall& call, const pb::GraphProto& branch);
   void note_fallback(const OnnxCall& call, const std::string& reason);
+  void note_guess(const std::string& name) { guesses_.push_back("'" + name + "'"); }
 
  private:
   static const std::string& first_output(const OnnxCall& call);
-  OperandId bind(Operand operand);
+  OperandId bind(Operand operand, bool visible = true);
   void convert(const FlatNode& node);
   void convert_known_type(const OnnxCall& call);
   std::optional<std::vector<OperandId>> fold(const Op& op, const std::vector<OperandId>& in,
-                                             const std::vector<OutputType>& types,
-                                             const std::vector<std::string>& out);
-  std::optional<OperandId> fold_empty(const Op& op, const std::vector<OperandId>& in, const std::string& out);
+                                             const std::vector<OutputType>& types, const std::vector<std::string>& out,
+                                             bool visible);
+  std::optional<OperandId> fold_empty(const Op& op, const std::vector<OperandId>& in, const std::string& out,
+                                      bool visible);
   void add_inputs();
   void add_initialisers(const pb::GraphProto& graph);
   void find_uses(const FlatModel& flat);
@@ -151,10 +155,11 @@ class Converter {
     std::size_t count = 0;
     std::string first, reason;
   };
-  std::map<std::string, FallbackNote> fallbacks_;              // by type
-  std::map<std::string, std::vector<std::string>> missing_;    // external file -> tensors
-  std::vector<std::string> cleared_;                           // tensors without numbers
-  std::vector<std::string> disagreements_;                     // values whose stated shape is wrong
+  std::map<std::string, FallbackNote> fallbacks_;            // by type
+  std::map<std::string, std::vector<std::string>> missing_;  // external file -> tensors
+  std::vector<std::string> cleared_;                         // tensors without numbers
+  std::vector<std::string> disagreements_;                   // values whose stated shape is wrong
+  std::vector<std::string> guesses_;                         // values whose shape nobody states
 };
 
 // Saturating: 2^63 and above is the largest integer, as exporters write "to the end".

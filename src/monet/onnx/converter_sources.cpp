@@ -92,8 +92,7 @@ void Converter::find_uses(const FlatModel& flat) {
 }
 
 Category Converter::category_of(const std::string& name, const Stored& stored, bool from_node) const {
-  if (const auto note = notes_.find(name); note != notes_.end() && note->second.category)
-    return *note->second.category;
+  if (const auto note = notes_.find(name); note != notes_.end() && note->second.category) return *note->second.category;
   const bool single = elements(stored.shape) <= 1;
   const bool parameter = parameters_.count(name) > 0 && !single;
   if (is_float(stored.element)) {
@@ -177,8 +176,8 @@ Values<double> Converter::load_weights() {
     if (!operand.stored || operand.tensor == kNoTensor) continue;
     const std::string where = fmt::format("initializer '{}'", operand.name);
     if (operand.stored->place == Stored::Place::Missing)
-      findings_.error(where, fmt::format("its numbers are in '{}', which is missing",
-                                         operand.stored->file.filename().string()));
+      findings_.error(
+          where, fmt::format("its numbers are in '{}', which is missing", operand.stored->file.filename().string()));
     else if (operand.stored->place == Stored::Place::Cleared)
       findings_.error(where, "its numbers are not in the file");
     else
@@ -214,19 +213,24 @@ void Converter::report() {
                                note.reason.empty() ? "" : " for this use (" + note.reason + ")", note.count,
                                note.count == 1 ? " is" : "s are"),
                    "--strict makes this an error");
+  if (!guesses_.empty())
+    findings_.warn("",
+                   fmt::format("the shape of {} is stated nowhere and taken from the first input", listing(guesses_)),
+                   "run ONNX shape inference on the file first");
   for (const auto& [file, names] : missing_)
     findings_.warn("", fmt::format("'{}' is missing: only the shapes of {} are used", file, listing(quoted(names))));
   if (!cleared_.empty())
-    findings_.warn("", fmt::format("the file holds no numbers for {}: only shapes are used", listing(quoted(cleared_))));
+    findings_.warn("",
+                   fmt::format("the file holds no numbers for {}: only shapes are used", listing(quoted(cleared_))));
   if (!disagreements_.empty())
     findings_.warn("", fmt::format("shapes stated in the file are wrong: {}", listing(disagreements_)));
 }
 
 void Converter::note_fallback(const OnnxCall& call, const std::string& reason) {
   if (options_.strict)
-    throw ModelError(fmt::format("operator '{}' has no rule{}", call.type,
-                                 reason.empty() ? "" : " for this use: " + reason),
-                     "without --strict it is estimated");
+    throw ModelError(
+        fmt::format("operator '{}' has no rule{}", call.type, reason.empty() ? "" : " for this use: " + reason),
+        "without --strict it is estimated");
   FallbackNote& note = fallbacks_[call.type];
   if (note.count++ == 0) note.first = call.where, note.reason = reason;
 }
@@ -252,7 +256,8 @@ void Converter::convert_branch(const OnnxCall& call, const pb::GraphProto& branc
   for (auto& node : *copy.mutable_node()) rename(node, names);
   const pb::GraphProto& kept = branch_graphs_.emplace_back(std::move(copy));
   ++depth_;
-  const FlatModel& flat = branches_.emplace_back(flatten_branch(model_, kept, call.where, call.name, call.opset, findings_));
+  const FlatModel& flat =
+      branches_.emplace_back(flatten_branch(model_, kept, call.where, call.name, call.opset, findings_));
   find_uses(flat);
   for (const auto& output : branch.output())
     if (const auto it = names.find(output.name()); it != names.end()) used_.insert(it->second);

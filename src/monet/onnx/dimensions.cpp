@@ -63,7 +63,8 @@ class Binder {
     const auto* shape = shape_of(input);
     if (!shape || shape->dim_size() == 0 || !is_symbolic(shape->dim(0))) return;
     const std::string& name = shape->dim(0).dim_param();
-    if (first || name.empty() || sounds_like_batch(name)) batch_symbols_.insert(symbol_of(shape->dim(0), input.name(), 0));
+    if (first || name.empty() || sounds_like_batch(name))
+      batch_symbols_.insert(symbol_of(shape->dim(0), input.name(), 0));
   }
 
   // A fixed batch can be replaced if the inputs agree on it.
@@ -121,8 +122,7 @@ class Binder {
     else if (batch_symbols_.count(symbol))
       size = std::max<std::int64_t>(options_.batch.value_or(1), 1);
     else
-      findings_.warn(fmt::format("input '{}'", input),
-                     fmt::format("dimension '{}' is symbolic and set to 1", symbol),
+      findings_.warn(fmt::format("input '{}'", input), fmt::format("dimension '{}' is symbolic and set to 1", symbol),
                      fmt::format("--dim {}=value", symbol));
     out_.symbols.emplace(symbol, size);
     return size;

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <unordered_set>
 
 #include "monet/base/diagnostic.h"
 #include "monet/base/overloaded.h"
-#include "monet/interpret/run.h"
+#include "monet/interpret/initial.h"
 #include "monet/onnx/export_rules.h"
 
 namespace monet {
@@ -16,11 +18,12 @@ namespace {
 
 // A splat with more elements than this is a ConstantOfShape node.
 constexpr std::int64_t kSmallSplat = 1024;
-constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
+// Protobuf holds 2^31 - 1 bytes; the numbers of one tensor are bounded too, as they pass through memory as doubles.
+constexpr std::int64_t kMostBytes = (std::int64_t{1} << 31) - 1, kMostElements = std::int64_t{1} << 29;
 
 class Exporter {
  public:
-  Exporter(const Graph& graph, const ExportOptions& options, const Values<double>* values)
+  Exporter(const Graph& graph, const ExportOptions& options, const Values<double>& values)
       : graph_(graph), options_(options), values_(values), writer_(graph, options.opset) {}
 
   std::string run() {
@@ -56,55 +59,45 @@ class Exporter {
     for (const std::int64_t extent : tensor.shape) shape.add_dim()->set_dim_value(extent);
   }
 
-  // The numbers of a source as the caller or the graph states them.
-  const Array<double>* given(const Tensor& tensor) const {
-    if (!values_) return nullptr;
-    const auto it = values_->find(tensor.name);
-    return it == values_->end() ? nullptr : &it->second;
+  // Whether the file has room for a tensor's numbers; said once when it has not.
+  bool fits(const Tensor& tensor) {
+    if (full_) return false;
+    const std::int64_t count = elements(tensor.shape);
+    full_ = count > kMostElements;
+    if (!full_) {
+      stored_bytes_ += count * bits(carrier(tensor.format.element)) / 8;
+      full_ = stored_bytes_ > kMostBytes;
+    }
+    if (full_)
+      fault(fmt::format("tensor '{}'", tensor.name), "an ONNX file holds 2 GB, which the values up to this one exceed",
+            "export without weights");
+    return !full_;
   }
 
-  void store(TensorId id, const Array<double>& numbers) {
+  // An initialiser with the numbers the caller or the graph states.
+  void store(TensorId id) {
     const Tensor& tensor = graph_[id];
-    if (numbers.shape != tensor.shape || std::ssize(numbers.data) != elements(tensor.shape))
-      return fault(fmt::format("tensor '{}'", tensor.name),
-                   fmt::format("its values have shape {}, not {}", to_string(numbers.shape), to_string(tensor.shape)));
+    const std::string where = fmt::format("tensor '{}'", tensor.name);
+    if (!fits(tensor)) return;
+    std::optional<Array<double>> numbers;
+    try {
+      numbers = stated_value<double>(graph_, id, values_);
+    } catch (const ValueError& error) {
+      return fault(where, error.what());
+    }
+    if (!numbers) return fault(where, "its values are not given", "pass them, or export without weights");
     pb::TensorProto& proto = *writer_.file.add_initializer();
     proto.set_name(tensor.name);
     for (const std::int64_t extent : tensor.shape) proto.add_dims(extent);
     proto.set_data_type(onnx_type(tensor.format.element));
     proto.set_raw_data(
-        encode(numbers.data.size(), tensor.format.element, [&](std::size_t i) { return numbers.data[i]; }));
-  }
-
-  // What the graph states about a source; a copy of another source has that one's numbers.
-  void store_initial(TensorId id) {
-    const Tensor& tensor = graph_[id];
-    TensorId from = id;
-    for (std::size_t hops = 0; hops < graph_.tensors.size(); ++hops) {
-      const CopyOf* copy = std::get_if<CopyOf>(&graph_[from].initial);
-      if (!copy) break;
-      from = copy->tensor;
-      if (const Array<double>* numbers = given(graph_[from])) return store(id, *numbers);
-    }
-    const std::string where = fmt::format("tensor '{}'", tensor.name);
-    if (elements(tensor.shape) > kMostElements) return fault(where, "is too large for an ONNX file");
-    Tensor alone = graph_[from];
-    if (std::holds_alternative<std::monostate>(alone.initial) || std::holds_alternative<CopyOf>(alone.initial))
-      return fault(where, fmt::format("the values of '{}' are not given", alone.name),
-                   "pass them, or export without weights");
-    const std::string source = alone.name;
-    const Values<double> numbers =
-        initial_values<double>(Graph{.name = "", .tensors = {alone}, .nodes = {}, .outputs = {}}, 0);
-    const auto it = numbers.find(source);
-    if (it == numbers.end()) return fault(where, "its stated value cannot be computed");
-    store(id, it->second);
+        encode(numbers->data.size(), tensor.format.element, [&](std::size_t i) { return numbers->data[i]; }));
   }
 
   void write_constant(TensorId id) {
     const Tensor& tensor = graph_[id];
     const Splat* splat = std::get_if<Splat>(&tensor.initial);
-    describe(*writer_.file.add_value_info(), id);
-    if (!splat || elements(tensor.shape) <= kSmallSplat) return store_initial(id);
+    if (!splat || elements(tensor.shape) <= kSmallSplat) return store(id);
     const Node stands_for{.name = writer_.unique_node(tensor.name),
                           .op = Fill{tensor.shape, splat->value, tensor.format.element},
                           .inputs = {},
@@ -129,23 +122,21 @@ class Exporter {
       if (!options_.weights) continue;
       const bool needed = tensor.category == Category::Weight || tensor.category == Category::OptimizerState ||
                           tensor.category == Category::ModelState;
-      if (const Array<double>* numbers = given(tensor))
-        store(TensorId{t}, *numbers);
-      else if (stated || needed)
-        store_initial(TensorId{t});
+      if (stated || needed || values_.contains(tensor.name)) store(TensorId{t});
     }
   }
 
   void write_outputs() {
     std::vector<bool> listed(graph_.tensors.size());
+    std::unordered_set<std::string> inputs;
+    for (const pb::ValueInfoProto& input : writer_.file.input()) inputs.insert(input.name());
     for (const TensorId t : graph_.outputs) {
       if (listed[t.index()]) continue;
       listed[t.index()] = true;
       describe(*writer_.file.add_output(), t);
     }
-    for (const Node& node : graph_.nodes)
-      for (const TensorId t : node.outputs)
-        if (t != kNoTensor && !listed[t.index()]) describe(*writer_.file.add_value_info(), t);
+    for (std::uint32_t t = 0; t < graph_.tensors.size(); ++t)
+      if (!listed[t] && !inputs.contains(graph_.tensors[t].name)) describe(*writer_.file.add_value_info(), TensorId{t});
   }
 
   // ---- Nodes ----
@@ -189,8 +180,10 @@ class Exporter {
 
   const Graph& graph_;
   const ExportOptions& options_;
-  const Values<double>* values_;
+  const Values<double>& values_;
   Writer writer_;
+  std::int64_t stored_bytes_ = 0;
+  bool full_ = false;
   std::vector<Diagnostic> faults_;
 };
 
@@ -201,7 +194,8 @@ std::string export_onnx(const Graph& graph, const ExportOptions& options, const 
   if (options.opset < 17 || options.opset > 21)
     throw InputError(Diagnostic{.message = fmt::format("opset {} is not supported", options.opset),
                                 .hint = "use one from 17 to 21"});
-  return exporting::Exporter(graph, options, values).run();
+  const Values<double> none;
+  return exporting::Exporter(graph, options, values ? *values : none).run();
 }
 
 }  // namespace monet

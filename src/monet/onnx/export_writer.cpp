@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -248,7 +249,10 @@ std::vector<Value> Scope::make(std::string_view type, std::vector<Value> operand
   while (!operands.empty() && operands.back().name.empty()) operands.pop_back();
   pb::NodeProto part;
   part.set_op_type(std::string(type));
-  for (const Value& operand : operands) part.add_input(operand.name);
+  for (const Value& operand : operands) {
+    const auto it = renamed_.find(operand.name);
+    part.add_input(it == renamed_.end() ? operand.name : it->second);
+  }
   for (const NamedAttribute& named : attributes) *part.add_attribute() = attribute(named);
   std::vector<Value> results;
   for (const Element element : elements) {
@@ -272,16 +276,27 @@ void Scope::out(std::size_t i, Value value) {
       if (result == value.name) result = name;
   }
   own_.erase(value.name);
+  renamed_[value.name] = name;
 }
 
 void Scope::finish() {
   std::string first;
+  std::unordered_set<std::string> needed;
   for (std::size_t i = outputs(); i-- > 0;)
-    if (wanted(i)) first = output(i).name;
-  for (pb::NodeProto& part : parts_) {
-    bool names_node = false;
-    for (const std::string& result : part.output()) names_node = names_node || result == first;
-    part.set_name(names_node ? node_.name : writer_.unique_node(fmt::format("{}/{}", node_.name, part.op_type())));
+    if (wanted(i)) needed.insert(first = output(i).name);
+  std::vector<pb::NodeProto> kept;
+  for (std::size_t p = parts_.size(); p-- > 0;) {
+    const auto& results = parts_[p].output();
+    if (std::none_of(results.begin(), results.end(), [&](const std::string& r) { return needed.contains(r); }))
+      continue;
+    needed.insert(parts_[p].input().begin(), parts_[p].input().end());
+    kept.push_back(std::move(parts_[p]));
+  }
+  for (std::size_t p = kept.size(); p-- > 0;) {
+    pb::NodeProto& part = kept[p];
+    const auto& results = part.output();
+    const bool main = std::find(results.begin(), results.end(), first) != results.end();
+    part.set_name(main ? node_.name : writer_.unique_node(fmt::format("{}/{}", node_.name, part.op_type())));
     part.set_doc_string(fmt::format("monet phase={}", name(node_.phase)));
     *writer_.file.add_node() = std::move(part);
   }
@@ -310,6 +325,7 @@ Value Scope::table(const Shape& shape, Element element, const std::function<doub
 }
 
 Value Scope::filled(const Shape& shape, double value, Element element) {
+  if (element == Element::BF16) return cast(filled(shape, value, Element::F32), element);  // which ONNX does not allow
   pb::TensorProto tensor;
   tensor.add_dims(1);
   tensor.set_data_type(onnx_type(element));

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <variant>
 #include <vector>
@@ -87,7 +88,7 @@ class Scope {
                           const std::vector<Element>& elements);
   // Declares what output i is; a value made here takes the tensor's name.
   void out(std::size_t i, Value value);
-  // Adds everything to the file.
+  // Adds what the outputs need to the file.
   void finish();
 
   // A fault of the graph at this node.
@@ -124,7 +125,8 @@ class Scope {
   Writer& writer_;
   const Node& node_;
   std::vector<pb::NodeProto> parts_;
-  std::unordered_set<std::string> own_;  // values made here that have no tensor's name yet
+  std::unordered_set<std::string> own_;                   // values made here that have no tensor's name yet
+  std::unordered_map<std::string, std::string> renamed_;  // those that have
 };
 
 }  // namespace monet::exporting

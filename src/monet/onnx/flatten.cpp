@@ -117,8 +117,8 @@ class Flattener {
     }
     const std::string& key = it->first;
     if (std::find(stack_.begin(), stack_.end(), key) != stack_.end() || stack_.size() >= kDeepest) {
-      findings_.error(where, fmt::format("functions call each other in a circle: {} -> {}", fmt::join(stack_, " -> "),
-                                         key));
+      findings_.error(where,
+                      fmt::format("functions call each other in a circle: {} -> {}", fmt::join(stack_, " -> "), key));
       return;
     }
     stack_.push_back(key);
@@ -132,9 +132,9 @@ class Flattener {
   void expand(const pb::NodeProto& call, const pb::FunctionProto& function, const std::string& where,
               const std::string& name, std::int64_t opset) {
     if (call.input_size() > function.input_size() || call.output_size() > function.output_size()) {
-      findings_.error(where, fmt::format("the function takes {} inputs and {} outputs, the call has {} and {}",
-                                         function.input_size(), function.output_size(), call.input_size(),
-                                         call.output_size()));
+      findings_.error(
+          where, fmt::format("the function takes {} inputs and {} outputs, the call has {} and {}",
+                             function.input_size(), function.output_size(), call.input_size(), call.output_size()));
       return;
     }
     Renaming names;

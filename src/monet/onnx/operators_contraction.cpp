@@ -27,8 +27,8 @@ Ints kernel_of(Converter& c, const OnnxCall& call, OperandId x, OperandId weight
   const Ints kernel(c.shape(weight).begin() + 2, c.shape(weight).end());
   const auto stated = call.attributes.integers("kernel_shape");
   if (stated && !stated->empty() && *stated != kernel)
-    throw ModelError(fmt::format("kernel_shape {} is not that of the weight {}", to_string(*stated),
-                                 to_string(c.shape(weight))));
+    throw ModelError(
+        fmt::format("kernel_shape {} is not that of the weight {}", to_string(*stated), to_string(c.shape(weight))));
   return kernel;
 }
 
@@ -62,8 +62,8 @@ Transposed transposed_window(Converter& c, const OnnxCall& call, const Shape& x,
   const Ints extra = call.attributes.integers("output_padding").value_or(Ints(n, 0));
   auto wanted = call.attributes.integers("output_shape");
   if (wanted && wanted->size() == n + 2) wanted->erase(wanted->begin(), wanted->begin() + 2);
-  if (out.window.strides.size() != n || out.window.dilations.size() != n || pads.size() != 2 * n ||
-      extra.size() != n || (wanted && wanted->size() != n))
+  if (out.window.strides.size() != n || out.window.dilations.size() != n || pads.size() != 2 * n || extra.size() != n ||
+      (wanted && wanted->size() != n))
     throw ModelError(fmt::format("strides, dilations, pads, output_padding and output_shape need {} sizes", n));
   constexpr std::int64_t kMost = 1 << 24;
   const auto stated = c.stated().spatial_shape(call.out.empty() ? "" : call.out[0]);

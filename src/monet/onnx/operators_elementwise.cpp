@@ -20,8 +20,7 @@ void leaky_relu(Converter& c, const OnnxCall& call) {
 }
 
 void hard_sigmoid(Converter& c, const OnnxCall& call) {
-  c.finish(call,
-           Unary{UnaryKind::HardSigmoid, call.attributes.real("alpha", 0.2), call.attributes.real("beta", 0.5)},
+  c.finish(call, Unary{UnaryKind::HardSigmoid, call.attributes.real("alpha", 0.2), call.attributes.real("beta", 0.5)},
            {c.need(call, 0)});
 }
 
@@ -92,9 +91,7 @@ void exponential_unit(Converter& c, const OnnxCall& call, double scale, double i
   c.finish(call, Binary{BinaryKind::Mul}, {sum, c.scalar(call, gain, element(c, x), "gamma")});
 }
 
-void elu(Converter& c, const OnnxCall& call) {
-  exponential_unit(c, call, call.attributes.real("alpha", 1.0), 1, 1);
-}
+void elu(Converter& c, const OnnxCall& call) { exponential_unit(c, call, call.attributes.real("alpha", 1.0), 1, 1); }
 void celu(Converter& c, const OnnxCall& call) {
   const double alpha = call.attributes.real("alpha", 1.0);
   if (alpha == 0) throw ModelError("alpha must not be zero");
@@ -114,7 +111,8 @@ void mish(Converter& c, const OnnxCall& call) {
 void softsign(Converter& c, const OnnxCall& call) {
   const OperandId x = c.need(call, 0);
   const OperandId size = c.step(call, Unary{UnaryKind::Abs, 0, 0}, {x}, "abs");
-  const OperandId below = c.step(call, Binary{BinaryKind::Add}, {size, c.scalar(call, 1, element(c, x), "one")}, "below");
+  const OperandId below =
+      c.step(call, Binary{BinaryKind::Add}, {size, c.scalar(call, 1, element(c, x), "one")}, "below");
   c.finish(call, Binary{BinaryKind::Div}, {x, below});
 }
 

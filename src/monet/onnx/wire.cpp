@@ -22,9 +22,7 @@ Message inside(Message message, std::uint64_t field) {
                                         : Message::Leaf;
     case Message::Node: return field == 5 ? Message::Attribute : Message::Leaf;
     case Message::Attribute:
-      return field == 5 || field == 10   ? Message::Tensor
-             : field == 6 || field == 11 ? Message::Graph
-                                         : Message::Leaf;
+      return field == 5 || field == 10 ? Message::Tensor : field == 6 || field == 11 ? Message::Graph : Message::Leaf;
     case Message::Function: return field == 7 ? Message::Node : Message::Leaf;
     case Message::Tensor:
     case Message::ValueInfo:

@@ -60,7 +60,10 @@ void conv_gradient(const Conv& op, Rule& r) {
   MONET_ASSERT(op.kind != ConvKind::WeightGradient, "a gradient is not differentiated again");
   const TensorId first = r.in(0), w = r.in(1), g = r.g();
   const bool transposed = op.kind == ConvKind::DataGradient;
-  const auto spatial = [&](TensorId t) { return Ints(r.shape(t).begin() + 2, r.shape(t).end()); };
+  const auto spatial = [&](TensorId t) {
+    const Shape s = r.shape(t);
+    return Ints(s.begin() + 2, s.end());
+  };
   if (r.wanted(0)) {
     Conv data = op;
     data.kind = transposed ? ConvKind::Forward : ConvKind::DataGradient;
@@ -242,7 +245,7 @@ void reduce_gradient(const Reduce& op, Rule& r) {
 }
 
 void pool_gradient(const Pool& op, Rule& r) {
-  const Shape& x = r.shape(r.in(0));
+  const Shape x = r.shape(r.in(0));
   const PoolGradient gradient{op.kind,     op.kernel, op.strides,    op.dilations,    op.pads_begin,
                               op.pads_end, op.ceil,   op.count_pads, op.window_index, Ints(x.begin() + 2, x.end())};
   std::vector<TensorId> operands{r.g()};

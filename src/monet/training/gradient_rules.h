@@ -18,7 +18,7 @@ struct Rule {
 
   TensorId in(std::size_t i) const { return i < node.inputs.size() ? node.inputs[i] : kNoTensor; }
   bool wanted(std::size_t i) const { return i < wants.size() && wants[i]; }
-  const Shape& shape(TensorId t) const { return b[t].shape; }
+  Shape shape(TensorId t) const { return b[t].shape; }  // a copy: adding nodes moves tensors
   std::string name(const char* what) const { return node.name + "." + what; }
   void give(std::size_t i, TensorId gradient) { gradients[i] = gradient; }
   // The first output's gradient; every rule but those of several outputs starts from it.

@@ -171,7 +171,7 @@ class Assembly {
     std::vector<TensorId> gradients;
     for (std::size_t i = 0; i < result_.weights.size(); ++i) {
       TensorId g = result_.gradients[i];
-      const std::string& name = b_[result_.weights[i]].name;
+      const std::string name = b_[result_.weights[i]].name;
       if (bits(b_[g].format.element) < 32) g = b_.one(Cast{Element::F32}, {g}, name + ".update.gradient");
       gradients.push_back(g);
     }
@@ -213,7 +213,7 @@ class Assembly {
   TensorId add_overflow_check(const std::vector<TensorId>& gradients) {
     std::vector<TensorId> flags;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
-      const std::string& name = b_[result_.weights[i]].name;
+      const std::string name = b_[result_.weights[i]].name;
       const TensorId finite = b_.unary(UnaryKind::IsFinite, gradients[i], name + ".finite");
       const TensorId every =
           b_.one(Reduce{ReduceKind::Min, all_axes(b_[finite].shape), false}, {finite}, name + ".all_finite");

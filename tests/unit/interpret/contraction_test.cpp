@@ -111,7 +111,8 @@ TEST(ConvolutionPieces, SplitAcrossLinesAndSamples) {
   const Array<double> xd = random_array<double>(c.x, 1), wd = random_array<double>(c.w, 2);
   Array<double> want = zeros(c.y);
   for_each_product(c, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
-    want.data[static_cast<std::size_t>(k)] += xd.data[static_cast<std::size_t>(i)] * wd.data[static_cast<std::size_t>(j)];
+    want.data[static_cast<std::size_t>(k)] +=
+        xd.data[static_cast<std::size_t>(i)] * wd.data[static_cast<std::size_t>(j)];
   });
   const Array<float> got = evaluate_one<float>(c.op, {&x, &w});
   for (std::size_t i = 0; i < got.data.size(); ++i) ASSERT_NEAR(got.data[i], want.data[i], 1e-3) << i;
@@ -170,8 +171,8 @@ double element_of(const Array<double>& a, const Shape& batch, const std::vector<
 }
 
 TEST(MatMulOperator, BroadcastsBatchesUnderEveryTranspose) {
-  const std::vector<std::pair<Shape, Shape>> batches{
-      {{2, 3}, {2, 3}}, {{2, 1}, {3}}, {{}, {4}}, {{4}, {}}, {{2, 3}, {1, 1}}, {{1, 3}, {2, 1}}, {{5, 1, 2}, {3, 1}}};
+  const std::vector<std::pair<Shape, Shape>> batches{{{2, 3}, {2, 3}}, {{2, 1}, {3}},    {{}, {4}},          {{4}, {}},
+                                                     {{2, 3}, {1, 1}}, {{1, 3}, {2, 1}}, {{5, 1, 2}, {3, 1}}};
   std::uint64_t stream = 0;
   for (const auto& [left, right] : batches)
     for (const bool ta : {false, true})
@@ -191,7 +192,8 @@ TEST(MatMulOperator, BroadcastsBatchesUnderEveryTranspose) {
             for (std::int64_t j = 0; j < n; ++j) {
               double sum = 0;
               for (std::int64_t p = 0; p < k; ++p)
-                sum += element_of(a, batch, at, ta ? p : i, ta ? i : p) * element_of(b, batch, at, tb ? j : p, tb ? p : j);
+                sum +=
+                    element_of(a, batch, at, ta ? p : i, ta ? i : p) * element_of(b, batch, at, tb ? j : p, tb ? p : j);
               ASSERT_NEAR(y.data[static_cast<std::size_t>((flat * m + i) * n + j)], sum, 1e-12);
             }
         }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <limits>
 #include <set>
 
 #include "monet/base/diagnostic.h"
@@ -162,7 +164,7 @@ TEST(Catalogue, KnowsItsModelsByTheNameInFrontOfTheColon) {
   EXPECT_FALSE(is_builtin_model(":image=32"));
 }
 
-TEST(Catalogue, NamesTheNearestModelOption) {
+TEST(Catalogue, NamesTheNearestModelOptionOrValue) {
   EXPECT_EQ(message_of("resnet81"), "error: unknown model 'resnet81' (did you mean 'resnet18'?)");
   EXPECT_EQ(message_of("gpt-2"), "error: unknown model 'gpt-2' (did you mean 'gpt2'?)");
   EXPECT_EQ(message_of("mlp:clases=3"),

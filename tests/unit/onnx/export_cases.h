@@ -16,6 +16,7 @@ struct ExportCase {
   Graph graph;
   Values<double> sources;
   double tolerance = 1e-4;
+  bool weights = false;  // store them in the file
 };
 
 // Reproducible choices for one case.
@@ -91,6 +92,8 @@ void add_elementwise_cases(std::vector<ExportCase>& cases);
 void add_window_cases(std::vector<ExportCase>& cases);
 void add_norm_and_loss_cases(std::vector<ExportCase>& cases);
 void add_movement_cases(std::vector<ExportCase>& cases);
+void add_whole_cases(std::vector<ExportCase>& cases);
+void add_training_cases(std::vector<ExportCase>& cases);
 std::vector<ExportCase> export_cases();
 
 }  // namespace monet::test
