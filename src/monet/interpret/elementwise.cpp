@@ -11,11 +11,8 @@ namespace {
 
 double truth(bool value) { return value ? 1 : 0; }
 
-// Integers divide toward zero; by zero gives zero, so that no input makes an integer that is none.
-double divide(double a, double b, bool integers) {
-  if (!integers) return a / b;
-  return b == 0 ? 0 : std::trunc(a / b);
-}
+// Toward zero; by zero gives zero, so that no input makes an integer that is none.
+double divide_integers(double a, double b) { return b == 0 ? 0 : std::trunc(a / b); }
 
 // With the sign of the divisor.
 double modulo(double a, double b, bool integers) {
@@ -24,27 +21,43 @@ double modulo(double a, double b, bool integers) {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-double combine(BinaryKind kind, double a, double b, bool integers) {
+// Calls visit(f) with the kind's function of two elements; outside the loop, so that each loop knows its function.
+template <class Visitor>
+void visit_function(BinaryKind kind, bool integers, Visitor&& visit) {
   switch (kind) {
-    case BinaryKind::Add: return a + b;
-    case BinaryKind::Sub: return a - b;
-    case BinaryKind::Mul: return a * b;
-    case BinaryKind::Div: return divide(a, b, integers);
-    case BinaryKind::Pow: return std::pow(a, b);
-    case BinaryKind::Max: return a > b || std::isnan(a) ? a : b;
-    case BinaryKind::Min: return a < b || std::isnan(a) ? a : b;
-    case BinaryKind::Mod: return modulo(a, b, integers);
-    case BinaryKind::ExpDifference: return std::exp(a - b);
-    case BinaryKind::Equal: return truth(a == b);
-    case BinaryKind::Less: return truth(a < b);
-    case BinaryKind::LessEqual: return truth(a <= b);
-    case BinaryKind::Greater: return truth(a > b);
-    case BinaryKind::GreaterEqual: return truth(a >= b);
-    case BinaryKind::And: return truth(a != 0 && b != 0);
-    case BinaryKind::Or: return truth(a != 0 || b != 0);
-    case BinaryKind::Xor: return truth((a != 0) != (b != 0));
+    case BinaryKind::Add: return visit([](double a, double b) { return a + b; });
+    case BinaryKind::Sub: return visit([](double a, double b) { return a - b; });
+    case BinaryKind::Mul: return visit([](double a, double b) { return a * b; });
+    case BinaryKind::Div:
+      if (!integers) return visit([](double a, double b) { return a / b; });
+      return visit([](double a, double b) { return divide_integers(a, b); });
+    case BinaryKind::Pow: return visit([](double a, double b) { return std::pow(a, b); });
+    case BinaryKind::Max: return visit([](double a, double b) { return a > b || std::isnan(a) ? a : b; });
+    case BinaryKind::Min: return visit([](double a, double b) { return a < b || std::isnan(a) ? a : b; });
+    case BinaryKind::Mod: return visit([=](double a, double b) { return modulo(a, b, integers); });
+    case BinaryKind::ExpDifference: return visit([](double a, double b) { return std::exp(a - b); });
+    case BinaryKind::Equal: return visit([](double a, double b) { return truth(a == b); });
+    case BinaryKind::Less: return visit([](double a, double b) { return truth(a < b); });
+    case BinaryKind::LessEqual: return visit([](double a, double b) { return truth(a <= b); });
+    case BinaryKind::Greater: return visit([](double a, double b) { return truth(a > b); });
+    case BinaryKind::GreaterEqual: return visit([](double a, double b) { return truth(a >= b); });
+    case BinaryKind::And: return visit([](double a, double b) { return truth(a != 0 && b != 0); });
+    case BinaryKind::Or: return visit([](double a, double b) { return truth(a != 0 || b != 0); });
+    case BinaryKind::Xor: return visit([](double a, double b) { return truth((a != 0) != (b != 0)); });
   }
-  return 0;
+}
+
+// y[i] = f(a[i·a_step], b[i·b_step]); the common steps spelt out, which lets the compiler use vectors.
+template <class T, class F>
+void combine_line(std::int64_t count, T* y, const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, F&& f) {
+  if (a_step == 1 && b_step == 1)
+    for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<T>(f(a[i], b[i]));
+  else if (a_step == 1 && b_step == 0)
+    for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<T>(f(a[i], b[0]));
+  else if (a_step == 0 && b_step == 1)
+    for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<T>(f(a[0], b[i]));
+  else
+    for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<T>(f(a[i * a_step], b[i * b_step]));
 }
 
 // The numbers an integer format can hold; those of 64 bits end where double still counts exactly to the limit.
@@ -91,15 +104,14 @@ template <class T>
 Array<T> apply(const Binary& op, const Call<T>& call) {
   const Array<T>&a = call.need(0), &b = call.need(1);
   Array<T> y = call.zeros(0);
-  const bool integers = call.holds_integers();
-  for_each_line<3>(
-      y.shape, {row_major_strides(y.shape), broadcast_strides(a.shape, y.shape), broadcast_strides(b.shape, y.shape)},
-      [&](const auto& at, std::int64_t count, const auto& step) {
-        T* to = y.data.data() + at[0];
-        const T *left = a.data.data() + at[1], *right = b.data.data() + at[2];
-        for (std::int64_t i = 0; i < count; ++i)
-          to[i * step[0]] = static_cast<T>(combine(op.kind, left[i * step[1]], right[i * step[2]], integers));
-      });
+  const std::array<Ints, 3> strides{row_major_strides(y.shape), broadcast_strides(a.shape, y.shape),
+                                    broadcast_strides(b.shape, y.shape)};
+  visit_function(op.kind, call.holds_integers(), [&](const auto& f) {
+    // Lines of y are contiguous: a single element, whose stride is 0, is all of its line.
+    for_each_line<3>(y.shape, strides, [&](const auto& at, std::int64_t count, const auto& step) {
+      combine_line(count, y.data.data() + at[0], a.data.data() + at[1], step[1], b.data.data() + at[2], step[2], f);
+    });
+  });
   return y;
 }
 

@@ -1,6 +1,7 @@
 // Pools. ONNX counts a ceil-mode window that starts beyond the image where we do not (window_count), so ceil_mode is
 // set only where it adds a window we count too. Averages ONNX 17 cannot say (dilation, padding counted in ceil mode)
 // are depthwise convolutions with ones.
+#include <algorithm>
 #include <limits>
 
 #include "monet/graph/infer.h"
@@ -57,9 +58,10 @@ Ints overhang(const PoolOp& op, const Ints& extent, const Shape& y) {
   return pads;
 }
 
-Ints joined(Ints a, const Ints& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
+Ints joined(const Ints& a, const Ints& b) {
+  Ints both = a;
+  for (const std::int64_t value : b) both.push_back(value);
+  return both;
 }
 
 Ints spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
@@ -77,7 +79,8 @@ void write_average(const Pool& op, Scope& s) {
   const Shape &x_shape = s.input(0).shape, &y = s.output(0).shape;
   const Ints extent = spatial_of(x_shape);
   const Value x = s.in(0, floating(s.input(0).format.element));
-  const bool ceil = ceil_matters(op, extent, y), dilated = op.dilations != Ints(extent.size(), 1);
+  const bool ceil = ceil_matters(op, extent, y);
+  const bool dilated = std::any_of(op.dilations.begin(), op.dilations.end(), [](std::int64_t d) { return d != 1; });
   if (!dilated && !(ceil && op.count_pads))
     return s.out(0, s.make("AveragePool", {x},
                            {{"kernel_shape", op.kernel},

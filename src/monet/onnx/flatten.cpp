@@ -45,11 +45,11 @@ void rename_captures(pb::GraphProto& graph, const Renaming& names) {
     if (const auto it = outside.find(output.name()); it != outside.end()) output.set_name(it->second);
 }
 
-// Default values of a function's attributes (field 11) are newer than the protobuf classes at hand, which keep them as
-// unknown bytes.
+// Default values of a function's attributes (field 11) are newer than the protobuf classes at hand, which only carry
+// them along.
 std::vector<pb::AttributeProto> attribute_defaults(const pb::FunctionProto& function) {
   std::vector<pb::AttributeProto> out;
-  const std::string& bytes = function.unknown_fields();
+  const std::string bytes = function.SerializeAsString();
   std::size_t position = 0;
   WireFault fault;
   while (const auto field = next_wire_field(bytes, position, fault)) {

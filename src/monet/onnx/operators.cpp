@@ -8,7 +8,7 @@ const OperatorRule* find_rule(std::string_view type) {
   static const std::unordered_map<std::string_view, const OperatorRule*> kRules = [] {
     std::unordered_map<std::string_view, const OperatorRule*> rules;
     for (const auto table : {elementwise_rules(), contraction_rules(), pooling_rules(), normalisation_rules(),
-                             reduction_rules(), movement_rules(), constant_rules(), training_rules()})
+                             reduction_rules(), movement_rules(), constant_rules(), training_rules(), known_rules()})
       for (const OperatorRule& rule : table) rules.emplace(rule.type, &rule);
     return rules;
   }();

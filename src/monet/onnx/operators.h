@@ -20,6 +20,7 @@ std::span<const OperatorRule> reduction_rules();
 std::span<const OperatorRule> movement_rules();
 std::span<const OperatorRule> constant_rules();
 std::span<const OperatorRule> training_rules();
+std::span<const OperatorRule> known_rules();
 
 // Null if there is none.
 const OperatorRule* find_rule(std::string_view type);

@@ -170,6 +170,7 @@ class PhaseFinder {
         if (t != kNoTensor) below[t.index()] = from;
     }
     std::vector<TensorId> open;
+    std::vector<bool> seen = update_;  // whose inputs are looked at already
     for (std::size_t n = 0; n < g_.nodes.size(); ++n)
       if (update_[n])
         for (const TensorId t : g_.nodes[n].inputs)
@@ -179,9 +180,8 @@ class PhaseFinder {
       open.pop_back();
       const auto p = producer(t);
       if (!p || !below[t.index()] || entered[t.index()]) continue;
-      const bool fresh = !update_[*p] || std::exchange(update_[*p], true) == false;
-      if (!fresh) continue;
-      update_[*p] = true;
+      if (seen[*p]) continue;
+      seen[*p] = update_[*p] = true;
       for (const TensorId input : g_.nodes[*p].inputs)
         if (input != kNoTensor) open.push_back(input);
     }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <optional>
 
 namespace monet {
@@ -456,9 +457,10 @@ TEST(Infer, DoesNotOverflow) {
   Conv grouped = conv(ConvKind::Forward, {}, huge);
   EXPECT_EQ(shapes(grouped, {In{{2, 4, 5, 5}}, In{{6, 4, 3, 3}}}), "illegal");
   const std::int64_t wide = 1 << 24;
-  const Ints ones(3, 1), pads(3, wide - 1), zeros(3, 0);
-  const Pool cube{PoolKind::Max, Ints(3, wide), ones, ones, pads, pads, false, false, true};
-  EXPECT_EQ(formats(cube, {In{{1, 1, 1, 1, 1}}}).substr(0, 7), "illegal");
+  const Ints ones(3, 1), pads(3, wide - 1), wides(3, wide);
+  EXPECT_EQ(formats(Pool{PoolKind::Max, wides, wides, ones, pads, pads, false, false, true}, {In{{1, 1, 1, 1, 1}}}),
+            "f32 u32");
+  EXPECT_EQ(shapes(Unfold{wides, wides, ones, pads, pads}, {In{{1, 1, 1, 1, 1}}}), "illegal");
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST(UnaryMask, SaysWhereTheSlopeIsTheLargerOne) {
   using V = std::vector<double>;
   EXPECT_EQ(mask({UnaryKind::Relu}), (V{0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(mask({UnaryKind::LeakyRelu, 0.1}), (V{0, 0, 0, 1, 1, 1}));
-  EXPECT_EQ(mask({UnaryKind::Clip, -1, 2}), (V{0, 1, 1, 1, 1, 0}));  // the ends belong to it, as in torch
+  EXPECT_EQ(mask({UnaryKind::Clip, -1, 2}), (V{0, 0, 1, 1, 0, 0}));  // without its ends, as torch's hardtanh
   EXPECT_EQ(mask({UnaryKind::HardSigmoid, 0.5, 0.5}), (V{0, 0, 1, 0, 0, 0}));
 }
 
@@ -101,7 +101,7 @@ const std::vector<GradientCase> kGradients{
     {{UnaryKind::Tanh}, false, {Source::Input, Source::Output}},
     {{UnaryKind::HardSwish}, false, {Source::Input}},
     {{UnaryKind::HardSigmoid, 0.2, 0.5}, false, {Source::Input, Source::Mask}},
-    {{UnaryKind::Clip, -1, 2}, false, {Source::Input, Source::Mask}},
+    {{UnaryKind::Clip, -1, 2}, false, {Source::Input, Source::Output, Source::Mask}},
     {{UnaryKind::Erf}, false, {Source::Input}},
     {{UnaryKind::Exp}, false, {Source::Input, Source::Output}},
     {{UnaryKind::Log}, true, {Source::Input}},
@@ -157,8 +157,8 @@ TEST(UnaryGradients, AtTheKinks) {
     return evaluate_one<double>(op, {&dy, &x}).data[0];
   };
   EXPECT_EQ(at({UnaryKind::Relu}, zero), 0);
-  EXPECT_EQ(at({UnaryKind::Clip, 0, 1}, zero), 1);
-  EXPECT_EQ(at({UnaryKind::Clip, 0, 1}, one), 1);
+  EXPECT_EQ(at({UnaryKind::Clip, 0, 1}, zero), 0);
+  EXPECT_EQ(at({UnaryKind::Clip, 0, 1}, one), 0);
   EXPECT_EQ(at({UnaryKind::HardSigmoid, 1, 0}, zero), 0);
   // What the mask stops stays stopped.
   EXPECT_EQ(evaluate_one<double>(UnaryGradient{UnaryKind::Relu}, {&infinite, &zero}).data[0], 0);

@@ -4,9 +4,6 @@
 
 #include <limits>
 
-#include "monet/interpret/run.h"
-#include "support/every_operator.h"
-
 namespace monet::test {
 namespace {
 
@@ -359,43 +356,7 @@ void add_window_cases(std::vector<ExportCase>& cases) {
   for (std::size_t spatial = 1; spatial <= 3; ++spatial) cases.push_back(unfold(spatial, spatial));
 }
 
-// ---- Everything at once ----
-
-namespace {
-
-// Whether a tensor depends on a random mask, or is one of the encodings ONNX has its own for.
-std::vector<bool> incomparable(const Graph& graph) {
-  std::vector<bool> found(graph.tensors.size());
-  for (const Node& node : graph.nodes) {
-    bool taints = std::holds_alternative<Dropout>(node.op) || std::holds_alternative<DropoutGradient>(node.op);
-    // There a gradient linear in the normalised input is used, whose terms cancel: only rounding is left.
-    taints = taints || operator_name(node.op) == "norm_input_gradient";
-    for (const TensorId t : node.inputs)
-      taints = taints || (t != kNoTensor && found[t.index()] && graph[t].category != Category::Index);
-    for (const TensorId t : node.outputs)
-      if (t != kNoTensor) found[t.index()] = taints || graph[t].category == Category::Index;
-  }
-  return found;
-}
-
-ExportCase all_at_once(bool weights) {
-  ExportCase made{weights ? "every_operator_weights" : "every_operator", every_operator(false), {}};
-  made.weights = weights;
-  const std::vector<bool> skip = incomparable(made.graph);
-  std::erase_if(made.graph.outputs, [&](TensorId t) { return skip[t.index()]; });
-  Builder b(std::move(made.graph));
-  for (TensorId& t : b.graph().outputs)
-    if (b[t].format.element == Element::BF16) t = b.one(Cast{Element::F32}, {t}, "wide");  // which numpy cannot read
-  made.graph = std::move(b).finish();
-  made.sources = initial_values<double>(made.graph, 1);
-  return made;
-}
-
-}  // namespace
-
-void add_whole_cases(std::vector<ExportCase>& cases) {
-  for (const bool weights : {false, true}) cases.push_back(all_at_once(weights));
-}
+// ---- All of them ----
 
 std::vector<ExportCase> export_cases() {
   std::vector<ExportCase> cases;
@@ -405,7 +366,6 @@ std::vector<ExportCase> export_cases() {
   add_norm_and_loss_cases(cases);
   add_movement_cases(cases);
   add_whole_cases(cases);
-  add_training_cases(cases);
   return cases;
 }
 

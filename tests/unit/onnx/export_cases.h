@@ -93,7 +93,6 @@ void add_window_cases(std::vector<ExportCase>& cases);
 void add_norm_and_loss_cases(std::vector<ExportCase>& cases);
 void add_movement_cases(std::vector<ExportCase>& cases);
 void add_whole_cases(std::vector<ExportCase>& cases);
-void add_training_cases(std::vector<ExportCase>& cases);
 std::vector<ExportCase> export_cases();
 
 }  // namespace monet::test

@@ -1,0 +1,245 @@
+#include "monet/cli/commands.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "monet/base/file.h"
+#include "monet/graph/text.h"
+#include "monet/graph/verify.h"
+#include "monet/models/catalogue.h"
+#include "monet/report/table.h"
+
+namespace monet::cli {
+namespace {
+
+class Clock {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+void print_document(const std::string& verb, std::vector<DocumentInput> inputs, Json options, Json result,
+                    const Clock& clock) {
+  fmt::print("{}", dump(Document{verb, std::move(inputs), std::move(options), std::move(result), clock.seconds()}));
+}
+
+// "12/62 weights, 3 s left", rewritten in place while stderr is a terminal.
+class Progress {
+ public:
+  explicit Progress(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO)) {}
+  ~Progress() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+  }
+  void operator()(std::size_t done, std::size_t total) const {
+    if (!shown_) return;
+    const double left = clock_.seconds() / static_cast<double>(done) * static_cast<double>(total - done);
+    fmt::print(stderr, "\r\033[K{}/{} weights checked, {:.0f} s left", done, total, left);
+    std::fflush(stderr);
+  }
+
+ private:
+  bool shown_;
+  Clock clock_;
+};
+
+std::string describe(const ModelEntry& m) {
+  std::string out = fmt::format("{}: {}\n\n", m.name, m.description);
+  Table table({"option", "default", "meaning"});
+  for (const ModelOption& o : m.options) table.row({o.name, o.default_value, o.meaning});
+  return out + table.text("  ") +
+         fmt::format("\nloss: {}\nexample: monet graph {}{}\n", m.loss, m.name,
+                     m.options.empty() ? "" : fmt::format(":{}={}", m.options[0].name, m.options[0].default_value));
+}
+
+Json to_json(const ModelEntry& m) {
+  Json options = Json::array();
+  for (const ModelOption& o : m.options) {
+    Json entry = Json::object();
+    entry.set("name", o.name).set("meaning", o.meaning).set("default", o.default_value);
+    if (!o.choices.empty()) entry.set("choices", Json(o.choices));
+    options.push(std::move(entry));
+  }
+  return Json::object()
+      .set("name", m.name)
+      .set("description", m.description)
+      .set("loss", m.loss)
+      .set("options", std::move(options));
+}
+
+std::string verify_text(const VerifyResult& r, const VerifyRequest& request) {
+  std::string out =
+      fmt::format("{}: {} weights, {} direction{} each, central differences in double\n\n", request.model.model,
+                  r.weights.size(), request.samples, request.samples == 1 ? "" : "s");
+  out += fmt::format("gradients    {}: largest relative error {} at {}\n", r.gradients_agree ? "agree" : "DISAGREE",
+                     scientific(r.worst_error), r.worst_weight);
+  out += fmt::format("single works {}: broken up by decompose, largest difference {}\n",
+                     r.decomposed_agrees ? "agree" : "DISAGREE", scientific(r.decomposed_error));
+  if (!r.losses.empty()) {
+    out += fmt::format("loss over {} step{} of {}:", r.losses.size(), r.losses.size() == 1 ? "" : "s",
+                       request.model.optimizer);
+    for (const double loss : r.losses) out += fmt::format(" {:.6f}", loss);
+    out += "\n";
+  }
+  if (!r.gradients_agree) {
+    Table table({"weight", "elements", "|gradient|", "error"});
+    for (const WeightCheck& w : r.weights)
+      if (!(w.error < request.tolerance))
+        table.row({w.weight, grouped(static_cast<std::uint64_t>(w.elements)), scientific(w.gradient_norm),
+                   scientific(w.error)});
+    out += "\n" + table.text("  ");
+  }
+  for (const std::string& note : r.prepared.notes) out += "note: " + note + "\n";
+  return out;
+}
+
+Json verify_json(const VerifyResult& r) {
+  Json weights = Json::array(), losses = Json::array();
+  for (const WeightCheck& w : r.weights)
+    weights.push(Json::object()
+                     .set("name", w.weight)
+                     .set("elements", w.elements)
+                     .set("gradient_norm", w.gradient_norm)
+                     .set("error", w.error));
+  for (const double loss : r.losses) losses.push(loss);
+  Json result = Json::object();
+  result.set("gradients_agree", r.gradients_agree)
+      .set("worst_error", r.worst_error)
+      .set("worst_weight", r.worst_weight);
+  result.set("decomposed_agrees", r.decomposed_agrees).set("decomposed_error", r.decomposed_error);
+  return result.set("losses", std::move(losses)).set("weights", std::move(weights));
+}
+
+bool is_text_graph(const std::string& path) { return path.ends_with(".monet"); }
+
+}  // namespace
+
+void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
+  for (const Diagnostic& d : diagnostics) fmt::print(stderr, "{}\n", to_string(d));
+}
+
+void print_errors(const InputError& error) { print_diagnostics(error.diagnostics()); }
+
+int run_models(const std::string& name, const Output& output) {
+  const Clock clock;
+  const auto& all = model_catalogue();
+  if (!name.empty()) {
+    for (const ModelEntry& m : all) {
+      if (m.name != name) continue;
+      if (output.json)
+        print_document("models", {}, Json::object().set("name", name), to_json(m), clock);
+      else
+        fmt::print("{}", describe(m));
+      return 0;
+    }
+    build_model(name, 1);  // throws: says what names there are
+  }
+  if (output.json) {
+    Json models = Json::array();
+    for (const ModelEntry& m : all) models.push(to_json(m));
+    print_document("models", {}, Json::object(), Json::object().set("models", std::move(models)), clock);
+    return 0;
+  }
+  std::string out;
+  std::size_t width = 0;
+  for (const ModelEntry& m : all) width = std::max(width, m.name.size());
+  for (const ModelEntry& m : all) out += fmt::format("{:<{}}  {}\n", m.name, width, m.description);
+  fmt::print("{}\nmonet models NAME lists a model's options; an ONNX file can stand wherever a model's name can.\n",
+             out);
+  return 0;
+}
+
+int run_graph(const GraphCommand& command, const Output& output) {
+  const Clock clock;
+  const GraphResult result = describe_graph(command.request);
+  if (!output.quiet) print_diagnostics(result.prepared.warnings);
+  if (command.text)
+    fmt::print("{}", print(result.prepared.graph));
+  else if (output.json)
+    print_document("graph", result.prepared.inputs, options_json(command.request.model, result.prepared), json(result),
+                   clock);
+  else
+    fmt::print("{}", text(result, command.request));
+  return 0;
+}
+
+int run_verify(const VerifyRequest& request, const Output& output) {
+  const Clock clock;
+  VerifyResult result;
+  {
+    const Progress progress(output.quiet);
+    result = verify_gradients(request, progress);
+  }
+  if (!output.quiet) print_diagnostics(result.prepared.warnings);
+  if (output.json) {
+    Json options = options_json(request.model, result.prepared);
+    options.set("samples", request.samples).set("steps", request.steps).set("seed", request.seed);
+    print_document("verify", result.prepared.inputs, std::move(options), verify_json(result), clock);
+  } else {
+    fmt::print("{}", verify_text(result, request));
+  }
+  return result.gradients_agree && result.decomposed_agrees ? 0 : 1;
+}
+
+int run_check(const std::vector<std::string>& files, const Output& output) {
+  const Clock clock;
+  Json list = Json::array();
+  bool sound = true;
+  for (const std::string& file : files) {
+    std::vector<Diagnostic> found;
+    std::string what;
+    try {
+      ModelRequest request;
+      request.model = file;
+      request.train = "none";
+      if (!is_text_graph(file) && !file.ends_with(".onnx"))
+        throw InputError(Diagnostic{.file = file,
+                                    .message = "not a kind of file MONET reads",
+                                    .hint = "ONNX models end in .onnx, text graphs in .monet"});
+      const Prepared p = prepare(request);
+      found = p.warnings;
+      what = fmt::format("{} nodes, {} tensors, {} parameters", p.graph.nodes.size(), p.graph.tensors.size(),
+                         grouped(static_cast<std::uint64_t>(p.parameters)));
+    } catch (const InputError& error) {
+      found = error.diagnostics();
+      sound = false;
+    }
+    print_diagnostics(found);
+    if (!output.json && !what.empty()) fmt::print("{}: ok, {}\n", file, what);
+    Json messages = Json::array();
+    for (const Diagnostic& d : found) messages.push(to_string(d));
+    list.push(Json::object().set("file", file).set("sound", !what.empty()).set("diagnostics", std::move(messages)));
+  }
+  if (output.json) print_document("check", {}, Json::object(), Json::object().set("files", std::move(list)), clock);
+  return sound ? 0 : 2;
+}
+
+int run_demo(const Output& output) {
+  const auto show = [&](const std::string& model, std::int64_t batch) {
+    GraphCommand command;
+    command.request.model.model = model;
+    command.request.model.batch = batch;
+    run_graph(command, {.json = false, .quiet = true});
+    fmt::print("\n");
+  };
+  const auto prove = [&](const std::string& model, std::int64_t batch) {
+    VerifyRequest request;
+    request.model.model = model;
+    request.model.batch = batch;
+    request.samples = 1;
+    const int code = run_verify(request, {.json = false, .quiet = output.quiet});
+    fmt::print("\n");
+    return code;
+  };
+  show("resnet18", 1);
+  show("gpt2-mini", 1);
+  const int first = prove("resnet18:image=32,classes=10,width=16", 2);
+  const int second = prove("gpt2:layers=2,width=32,heads=4,vocab=100,seq=16", 2);
+  return first != 0 ? first : second;
+}
+
+}  // namespace monet::cli

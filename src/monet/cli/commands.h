@@ -1,0 +1,31 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "monet/verbs/graph.h"
+#include "monet/verbs/verify.h"
+
+// What each verb does with its parsed options: one library call, then print. Returns the exit code.
+
+namespace monet::cli {
+
+struct Output {
+  bool json = false, quiet = false;
+};
+
+struct GraphCommand {
+  GraphRequest request;
+  bool text = false;  // print the graph itself
+};
+
+int run_models(const std::string& name, const Output& output);
+int run_graph(const GraphCommand& command, const Output& output);
+int run_verify(const VerifyRequest& request, const Output& output);
+int run_check(const std::vector<std::string>& files, const Output& output);
+int run_demo(const Output& output);
+
+// Warnings and errors on stderr.
+void print_diagnostics(const std::vector<Diagnostic>& diagnostics);
+void print_errors(const InputError& error);
+
+}  // namespace monet::cli

@@ -1,0 +1,181 @@
+// The command line: one table of options per verb, then the verb. CLI11 stays in this file.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <new>
+
+#include "monet/base/nearest.h"
+#include "monet/cli/commands.h"
+#include "monet/report/document.h"
+
+namespace {
+
+using namespace monet;
+using namespace monet::cli;
+
+std::int64_t positive(const std::string& flag, const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 1)
+    throw InputError(Diagnostic{.where = flag, .message = fmt::format("'{}' is not a whole number above zero", text)});
+  return value;
+}
+
+// Strings first, so that bad numbers are reported in our words; converted by `finish`.
+struct RawModel {
+  std::string batch, microbatches;
+  std::vector<std::string> dims;
+  std::string clip;
+};
+
+void add_output_options(CLI::App& app, Output& output) {
+  app.add_flag("--json", output.json, "machine-readable result on stdout");
+  app.add_flag("--quiet", output.quiet, "no progress, no warnings");
+}
+
+void add_model_options(CLI::App& app, ModelRequest& m, RawModel& raw) {
+  app.add_option("MODEL", m.model, "built-in name with options (resnet18:image=32), ONNX file, or text graph (.monet)")
+      ->required();
+  app.add_option("--batch", raw.batch, "samples per iteration (default 1, or what the file says)");
+  app.add_option("--microbatches", raw.microbatches, "gradient accumulation over this many parts of the batch");
+  app.add_option("--dim", raw.dims, "name=value for a symbolic ONNX dimension; can be repeated");
+  app.add_option("--optimizer", m.optimizer,
+                 "sgd, momentum, nesterov, adam, adamw; options as in adamw:lr=0.001,wd=0.01")
+      ->capture_default_str();
+  app.add_option("--loss", m.loss, "cross_entropy or mse")->capture_default_str();
+  app.add_option("--train", m.train,
+                 "all, none (inference), last, lora:rank=R, or an expression searched in weight names")
+      ->capture_default_str();
+  app.add_option("--precision", m.precision,
+                 "fp16 (default for training), bf16, fp32, fp64; master weights are kept for formats below fp32");
+  app.add_option("--save", m.save,
+                 "what is saved for the backward pass: lean (the least) or torch (what PyTorch saves)")
+      ->capture_default_str();
+  app.add_option("--attention", m.attention, "written, or online (softmax without stored scores)")
+      ->capture_default_str();
+  app.add_option("--recompute", m.recompute,
+                 "drop saved activations and rebuild them: all, or an expression searched in their names");
+  app.add_flag("--recompute-per-consumer", m.recompute_per_consumer, "rebuild for each reader instead of once");
+  app.add_flag("--fold-batch-norm", m.fold_batch_norm, "fold frozen batch-norms into convolutions");
+  app.add_option("--clip", raw.clip, "clip gradients to this global norm");
+  app.add_flag("--loss-scaling", m.loss_scaling, "dynamic loss scale with overflow check");
+  app.add_flag("--strict", m.strict, "an operator without a rule is an error, not an estimate");
+}
+
+void finish(ModelRequest& m, const RawModel& raw) {
+  if (!raw.batch.empty()) m.batch = positive("--batch", raw.batch);
+  if (!raw.microbatches.empty()) m.microbatches = positive("--microbatches", raw.microbatches);
+  for (const std::string& item : raw.dims) {
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw InputError(Diagnostic{.where = "--dim", .message = fmt::format("'{}' is not name=value", item)});
+    m.dims[item.substr(0, equals)] = positive("--dim " + item.substr(0, equals), item.substr(equals + 1));
+  }
+  if (!raw.clip.empty()) {
+    double limit = 0;
+    const auto [end, error] = std::from_chars(raw.clip.data(), raw.clip.data() + raw.clip.size(), limit);
+    if (error != std::errc{} || end != raw.clip.data() + raw.clip.size() || !(limit > 0) || limit > 1e300)
+      throw InputError(
+          Diagnostic{.where = "--clip", .message = fmt::format("'{}' is not a number above zero", raw.clip)});
+    m.clip_norm = limit;
+  }
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app{"MONET models and optimises the training of neural networks on dataflow accelerators."};
+  app.set_version_flag("--version", version());
+  app.require_subcommand(1);
+  app.fallthrough(false);
+
+  Output output;
+  RawModel raw;
+  int code = 0;
+
+  std::string model_name;
+  CLI::App* models = app.add_subcommand("models", "the built-in models and their options");
+  models->add_option("NAME", model_name, "one model");
+  add_output_options(*models, output);
+  models->callback([&] { code = run_models(model_name, output); });
+
+  GraphCommand graph_command;
+  std::string wgrad = "direct";
+  CLI::App* graph = app.add_subcommand("graph", "what one training iteration consists of");
+  add_model_options(*graph, graph_command.request.model, raw);
+  graph->add_option("--write", graph_command.request.write, "write the iteration as standard ONNX");
+  graph->add_flag("--weights", graph_command.request.weights,
+                  "with --write: store the weights' values (random ones for built-in models)");
+  graph->add_flag("--text", graph_command.text, "print the graph itself");
+  graph->add_flag("--decompose", graph_command.request.decomposed,
+                  "with --write or --text: every node one loop nest or one vector work");
+  graph
+      ->add_option(
+          "--wgrad", wgrad,
+          "convolution weight gradients as their own loop nests (direct) or as im2col and a matrix product (im2col)")
+      ->capture_default_str();
+  add_output_options(*graph, output);
+  graph->callback([&] {
+    finish(graph_command.request.model, raw);
+    if (wgrad != "direct" && wgrad != "im2col")
+      throw InputError(Diagnostic{
+          .where = "--wgrad", .message = fmt::format("unknown value '{}'", wgrad), .hint = "known: direct, im2col"});
+    graph_command.request.im2col_weight_gradient = wgrad == "im2col";
+    code = run_graph(graph_command, output);
+  });
+
+  VerifyRequest verify_request;
+  std::string samples, steps, seed;
+  CLI::App* verify = app.add_subcommand("verify", "are the gradients right, on numbers?");
+  add_model_options(*verify, verify_request.model, raw);
+  verify->add_option("--samples", samples, "directions tried per weight (default 2)");
+  verify->add_option("--steps", steps, "optimizer steps to run (default 3)");
+  verify->add_option("--seed", seed, "of the random weights, inputs and directions (default 1)");
+  add_output_options(*verify, output);
+  verify->callback([&] {
+    finish(verify_request.model, raw);
+    if (!samples.empty()) verify_request.samples = positive("--samples", samples);
+    if (!steps.empty()) verify_request.steps = positive("--steps", steps);
+    if (!seed.empty()) verify_request.seed = static_cast<std::uint64_t>(positive("--seed", seed));
+    code = run_verify(verify_request, output);
+  });
+
+  std::vector<std::string> files;
+  CLI::App* check = app.add_subcommand("check", "is this input sound?");
+  check->add_option("FILE", files, "files MONET reads: ONNX models (.onnx), text graphs (.monet)")->required();
+  add_output_options(*check, output);
+  check->callback([&] { code = run_check(files, output); });
+
+  CLI::App* demo = app.add_subcommand("demo", "two training iterations summarised, their gradients verified");
+  add_output_options(*demo, output);
+  demo->callback([&] { code = run_demo(output); });
+
+  // CLI11 takes an unknown verb for a missing one: say what there is.
+  if (argc > 1 && argv[1][0] != '-') {
+    std::vector<std::string> verbs;
+    for (const CLI::App* sub : app.get_subcommands({})) verbs.push_back(sub->get_name());
+    if (std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end())
+      throw InputError(Diagnostic{.where = "monet",
+                                  .message = fmt::format("unknown verb '{}'", argv[1]),
+                                  .hint = did_you_mean(argv[1], verbs, "monet --help lists the verbs")});
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const InputError& error) {
+    print_errors(error);
+    return 2;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "monet: error: out of memory (a smaller batch, or fewer layers, may fit)\n");
+    return 1;
+  }
+}

@@ -1,0 +1,24 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace monet {
+
+// Numbers as people read them.
+std::string grouped(std::uint64_t value);     // 11,689,512
+std::string byte_count(std::uint64_t bytes);  // 13.0 MB (decimal units)
+std::string scientific(double value);         // 3.1e-09
+
+// Columns as wide as their widest cell; the first is left-aligned, the others right-aligned.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header);
+  void row(std::vector<std::string> cells);
+  std::string text(const std::string& indent = "") const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace monet

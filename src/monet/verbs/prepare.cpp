@@ -1,0 +1,192 @@
+#include "monet/verbs/prepare.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <regex>
+#include <unordered_map>
+
+#include "monet/base/file.h"
+#include "monet/base/nearest.h"
+#include "monet/base/sha256.h"
+#include "monet/graph/saved.h"
+#include "monet/graph/text.h"
+#include "monet/graph/verify.h"
+#include "monet/models/catalogue.h"
+#include "monet/onnx/import.h"
+#include "monet/rewrite/dead_nodes.h"
+#include "monet/rewrite/fold_batch_norm.h"
+#include "monet/rewrite/fold_constants.h"
+#include "monet/rewrite/online_softmax.h"
+#include "monet/rewrite/precision.h"
+#include "monet/rewrite/recompose.h"
+
+namespace monet {
+namespace {
+
+[[noreturn]] void refuse(std::string where, std::string message, std::string hint = "") {
+  throw InputError(Diagnostic{.where = std::move(where), .message = std::move(message), .hint = std::move(hint)});
+}
+
+std::string one_of(const std::string& flag, const std::string& value, const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return value;
+  refuse(flag, fmt::format("unknown value '{}'", value),
+         did_you_mean(value, choices, fmt::format("known: {}", fmt::join(choices, ", "))));
+}
+
+bool ends_with(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+std::int64_t microbatch_size(const ModelRequest& r, std::int64_t fallback) {
+  const std::int64_t batch = r.batch.value_or(fallback);
+  if (batch < 1) refuse("--batch", "must be at least 1");
+  if (r.microbatches < 1 || batch % r.microbatches != 0)
+    refuse("--microbatches", fmt::format("{} microbatches do not divide a batch of {}", r.microbatches, batch),
+           "the batch is that of the whole iteration");
+  return batch / r.microbatches;
+}
+
+void load_text(const ModelRequest& r, Prepared& p) {
+  const std::string text = read_file(r.model);
+  p.inputs.push_back({"model", r.model, sha256_hex(text)});
+  p.graph = parse_graph(text, r.model);
+  std::vector<Diagnostic> found;
+  for (const std::string& fault : faults(p.graph)) found.push_back({.file = r.model, .message = fault});
+  if (!found.empty()) throw InputError(std::move(found));
+}
+
+void load_onnx(const ModelRequest& r, Prepared& p) {
+  const std::string bytes = read_file(r.model);
+  p.inputs.push_back({"model", r.model, sha256_hex(bytes)});
+  ImportOptions options{.dims = r.dims, .batch = {}, .strict = r.strict, .load_weights = r.load_weights};
+  if (r.batch)
+    options.batch = microbatch_size(r, 1);
+  else if (r.microbatches != 1)
+    refuse("--microbatches", "needs the batch of the whole iteration", "add --batch");
+  Import import = import_onnx(bytes, r.model, options);
+  p.graph = std::move(import.graph);
+  p.values = std::move(import.weights);
+  p.warnings = std::move(import.warnings);
+  p.trained_parameters = import.trained_parameters;
+  const bool plain =
+      std::all_of(p.graph.nodes.begin(), p.graph.nodes.end(), [](const Node& n) { return n.phase == Phase::Forward; });
+  if (plain) p.graph = recompose_activations(recompose_norms(std::move(p.graph)));
+}
+
+void load(const ModelRequest& r, Prepared& p) {
+  if (is_builtin_model(r.model)) {
+    if (!r.dims.empty())
+      refuse("--dim", "built-in models have no symbolic dimensions",
+             "their sizes are options: " + r.model + ":name=value");
+    p.graph = build_model(r.model, microbatch_size(r, r.microbatches));
+    return;
+  }
+  if (ends_with(r.model, ".monet")) return load_text(r, p);
+  if (ends_with(r.model, ".onnx") || r.model.find('/') != std::string::npos) return load_onnx(r, p);
+  build_model(r.model, 1);  // says what names there are
+}
+
+std::int64_t count_parameters(const Graph& g) {
+  const Uses u = uses(g);
+  std::int64_t total = 0;
+  for (std::size_t t = 0; t < g.tensors.size(); ++t)
+    if (u.producer[t] == kNoNode && g.tensors[t].category == Category::Weight) total += elements(g.tensors[t].shape);
+  return total;
+}
+
+// Runs a pass and finds the tensors we hold on to again: a rewrite keeps names, not ids.
+void rewrite(Prepared& p, const std::function<Graph(Graph)>& pass) {
+  std::vector<TensorId*> handles;
+  for (auto* ids : {&p.weights, &p.gradients, &p.new_weights})
+    for (TensorId& t : *ids) handles.push_back(&t);
+  if (p.loss != kNoTensor) handles.push_back(&p.loss);
+  std::vector<std::string> names;
+  for (const TensorId* t : handles) names.push_back(p.graph[*t].name);
+  p.graph = pass(std::move(p.graph));
+  std::unordered_map<std::string_view, TensorId> by_name;
+  for (std::uint32_t t = 0; t < p.graph.tensors.size(); ++t) by_name.emplace(p.graph.tensors[t].name, TensorId{t});
+  for (std::size_t i = 0; i < handles.size(); ++i) *handles[i] = by_name.at(names[i]);
+}
+
+void drop_saved(const ModelRequest& r, Prepared& p) {
+  if (r.recompute.empty()) return;
+  std::vector<TensorId> dropped;
+  const std::vector<TensorId> saved = saved_activations(p.graph);
+  const Uses u = uses(p.graph);
+  std::regex pattern;
+  try {
+    if (r.recompute != "all") pattern = std::regex(r.recompute, std::regex::ECMAScript);
+  } catch (const std::regex_error&) {
+    refuse("--recompute", fmt::format("'{}' is not a regular expression", r.recompute));
+  }
+  for (const TensorId t : saved) {
+    const std::string& name = p.graph[t].name;
+    if (u.producer[t.index()] != kNoNode &&
+        (r.recompute == "all" || (name.size() < 4096 && std::regex_search(name, pattern))))
+      dropped.push_back(t);
+  }
+  if (dropped.empty())
+    refuse("--recompute", fmt::format("'{}' matches no saved activation", r.recompute), "`monet graph` lists them");
+  rewrite(p, [&](Graph g) { return recompute(std::move(g), dropped, {.per_consumer = r.recompute_per_consumer}); });
+}
+
+void make_iteration(const ModelRequest& r, Prepared& p) {
+  const Optimizer optimizer = parse_optimizer(r.optimizer);
+  TrainingOptions options;
+  options.loss =
+      one_of("--loss", r.loss, {"cross_entropy", "mse"}) == "mse" ? LossKind::MeanSquared : LossKind::CrossEntropy;
+  options.optimizer = optimizer;
+  options.train = r.train;
+  options.policy = one_of("--save", r.save, {"lean", "torch"}) == "torch" ? SavePolicy::Torch : SavePolicy::Lean;
+  options.microbatches = r.microbatches;
+  options.clip_norm = r.clip_norm;
+  options.loss_scaling = r.loss_scaling;
+  if (r.clip_norm && !(*r.clip_norm > 0)) refuse("--clip", "must be positive");
+  TrainingGraph t = make_training(std::move(p.graph), options);
+  p.graph = std::move(t.graph);
+  p.loss = t.loss;
+  p.weights = std::move(t.weights);
+  p.gradients = std::move(t.gradients);
+  p.new_weights = std::move(t.new_weights);
+  p.notes.insert(p.notes.end(), t.notes.begin(), t.notes.end());
+  p.is_training = true;
+  p.loss_name = r.loss;
+  p.optimizer_name = std::string(name(optimizer.kind));
+  for (const TensorId w : p.weights) p.trained_parameters += elements(p.graph[w].shape);
+}
+
+}  // namespace
+
+Prepared prepare(const ModelRequest& r) {
+  Prepared p;
+  try {
+    load(r, p);
+    p.imported_training = std::any_of(p.graph.nodes.begin(), p.graph.nodes.end(),
+                                      [](const Node& n) { return n.phase == Phase::Backward; });
+    p.is_training = p.imported_training;
+    const bool makes = !p.imported_training && r.train != "none";
+    if (!p.imported_training) {
+      if (r.fold_batch_norm) p.graph = fold_batch_norm(std::move(p.graph), &p.values);
+      if (one_of("--attention", r.attention, {"written", "online"}) == "online")
+        p.graph = use_online_softmax(std::move(p.graph));
+    }
+    const bool own = r.precision.empty() && !p.is_training && !makes;
+    p.precision = own ? "own" : r.precision.empty() ? "fp16" : r.precision;
+    if (!own) p.graph = set_precision(std::move(p.graph), parse_precision(p.precision));
+    if (p.imported_training)
+      p.notes.push_back("the file contains gradients: optimizer, loss and what is saved are its own");
+    p.parameters = count_parameters(p.graph);
+    if (makes) make_iteration(r, p);
+    if (!p.imported_training) rewrite(p, remove_dead_nodes);
+    if (p.is_training) drop_saved(r, p);
+  } catch (const ShapeError& error) {
+    refuse(r.model, error.what());
+  }
+  verify(p.graph);
+  return p;
+}
+
+}  // namespace monet

@@ -1,0 +1,22 @@
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "monet/base/diagnostic.h"
+#include "monet/graph/text.h"
+
+// Any bytes are a graph or an InputError; and a graph, once printed, is read back as the same graph.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace monet;
+  Graph graph;
+  try {
+    graph = parse_graph(std::string_view(reinterpret_cast<const char*>(data), size), "fuzz");
+  } catch (const InputError& error) {
+    if (error.diagnostics().empty()) std::abort();
+    return 0;
+  }
+  const std::string text = print(graph);
+  if (print(parse_graph(text, "printed")) != text) std::abort();
+  return 0;
+}
