@@ -663,6 +663,11 @@ void check_shape(const Shape& shape) {
   }
 }
 
+bool can_store(Format made, Format stored) {
+  return made.element == stored.element || (is_truth(made.element) && is_truth(stored.element)) ||
+         (is_float(made.element) && is_float(stored.element));
+}
+
 Shape broadcast(const Shape& a, const Shape& b) {
   Shape out(std::max(a.size(), b.size()));
   for (std::size_t i = 0; i < out.size(); ++i) {

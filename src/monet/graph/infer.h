@@ -29,6 +29,10 @@ std::vector<OutputType> infer(const Op& op, std::span<const Tensor* const> input
 // overflows; else ShapeError.
 void check_shape(const Shape& shape);
 
+// Whether a result of format `made` can be stored as `stored`: a float in any float format, block formats included, a
+// truth value in a byte or a bit, all else as it is.
+bool can_store(Format made, Format stored);
+
 // The shape two operands broadcast to, or ShapeError.
 Shape broadcast(const Shape& a, const Shape& b);
 

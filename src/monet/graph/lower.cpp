@@ -327,6 +327,8 @@ void lower_norm(VectorBuilder& v, const NormPart& op) {
 
 void lower_reduce(VectorBuilder& v, const Reduce& op) {
   const std::uint64_t n = count_of(v.in(0));
+  v.work().iteration = v.in(0).shape;  // not the output's, which has as many elements where the axes have extent 1
+  v.work().reduced.assign(v.work().iteration.size(), false);
   for (const std::int64_t axis : op.axes) v.work().reduced[static_cast<std::size_t>(axis)] = true;
   switch (op.kind) {
     case ReduceKind::Mean: v.functions({{F::Multiply, 1}}, count_of(v.out())); [[fallthrough]];

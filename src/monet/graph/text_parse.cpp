@@ -35,6 +35,13 @@ std::optional<Enum> named(std::string_view word, const Strings& names) {
   return it == names.end() ? std::nullopt : std::optional(static_cast<Enum>(it - names.begin()));
 }
 
+std::string read_name(LineReader& line, std::string_view what) {
+  const std::size_t offset = line.offset();
+  std::string name = line.name(what);
+  if (name.empty()) throw Fault{offset, fmt::format("{} must not be empty", what), ""};
+  return name;
+}
+
 // ---- The graph ----
 
 struct Definition {
@@ -143,14 +150,14 @@ std::vector<TensorId> Parser::read_references(LineReader& line, std::size_t belo
 
 void Parser::read_graph(LineReader& line) {
   if (named_) throw Fault{0, "the graph already has a name", "one graph a file"};
-  graph_.name = line.name("the graph's name");
+  graph_.name = line.name("the graph's name");  // may be empty
   named_ = true;
 }
 
 void Parser::read_source(LineReader& line, Category category) {
   Tensor tensor{.name = "", .shape = {}, .format = {}, .category = category, .layout = {}, .initial = {}};
   const std::size_t offset = line.offset();
-  tensor.name = line.name("the tensor's name");
+  tensor.name = read_name(line, "the tensor's name");
   if (!line.take(":"))
     line.fail(
         fmt::format("expected ':' and a type after the tensor's name, found {}", line.next()),
@@ -187,7 +194,7 @@ std::vector<OutputType> Parser::infer_outputs(const Node& node, std::size_t offs
 // One output of `node`; `inferred` is null where its operator has no rule.
 TensorId Parser::read_output(LineReader& line, const Node& node, const OutputType* inferred) {
   const std::size_t before = graph_.tensors.size(), offset = line.offset();
-  Tensor tensor{.name = line.name("an output's name"),
+  Tensor tensor{.name = read_name(line, "an output's name"),
                 .shape = {},
                 .format = {},
                 .category = category_of(node.phase),
@@ -196,7 +203,7 @@ TensorId Parser::read_output(LineReader& line, const Node& node, const OutputTyp
   if (line.take(":")) {
     const std::size_t at = line.offset();
     read_type(line, tensor);
-    if (inferred && (inferred->shape != tensor.shape || inferred->format != tensor.format))
+    if (inferred && (inferred->shape != tensor.shape || !can_store(inferred->format, tensor.format)))
       throw Fault{at,
                   fmt::format("{} is stated as {}{}, but {} makes {}{}", name_shown(tensor.name),
                               to_string(tensor.format), to_string(tensor.shape), operator_name(node.op),
@@ -244,7 +251,7 @@ void Parser::read_node(LineReader& line, Phase phase) {
   const std::size_t before = graph_.tensors.size();
   Node node{.name = "", .op = {}, .inputs = {}, .outputs = {}, .phase = phase, .barrier = false, .holds = {}};
   const std::size_t name_offset = line.offset();
-  node.name = line.name("the node's name");
+  node.name = read_name(line, "the node's name");
   line.expect("=", "after the node's name");
   const std::size_t operator_offset = line.offset();
   node.op = read_operator(line);

@@ -140,13 +140,13 @@ std::int64_t integer_range(const Graph& graph, const Uses& use, TensorId source)
   return range.value_or(kSmallRange);
 }
 
-// Terms summed up in each output of the first product that reads a weight, also behind a cast.
-std::optional<std::int64_t> contracted(const Graph& graph, const Uses& use, TensorId weight) {
+// Terms summed up in each output of the first product that reads a weight, also behind a few casts.
+std::optional<std::int64_t> contracted(const Graph& graph, const Uses& use, TensorId weight, int casts = 4) {
   const Shape& shape = graph[weight].shape;
   for (const NodeId n : use.consumers[weight.index()]) {
     const Node& node = graph[n];
-    if (std::holds_alternative<Cast>(node.op) && !node.outputs.empty() && node.outputs[0] != kNoTensor)
-      if (const auto found = contracted(graph, use, node.outputs[0])) return found;
+    if (std::holds_alternative<Cast>(node.op) && casts > 0 && !node.outputs.empty() && node.outputs[0] != kNoTensor)
+      if (const auto found = contracted(graph, use, node.outputs[0], casts - 1)) return found;
     if (const auto* op = std::get_if<MatMul>(&node.op); op && shape.size() >= 2) {
       if (node.inputs[1] == weight) return shape[shape.size() - (op->trans_b ? 1 : 2)];
       if (node.inputs[0] == weight) return shape[shape.size() - (op->trans_a ? 2 : 1)];

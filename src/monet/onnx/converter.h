@@ -89,6 +89,9 @@ class Converter {
   Ints integers(OperandId id, const char* what);
   double number(OperandId id, const char* what);  // of a single element
   bool knows(OperandId id) const { return id != kNoOperand && operands_[id.index()].known; }
+  bool has_numbers(OperandId id) const {
+    return knows(id) || (id != kNoOperand && (*this)[id].stored && (*this)[id].stored->has_numbers());
+  }
 
   // Adds an operator, or computes it at once if all it reads is known. Outputs named "" are not wanted. The node is
   // called after the ONNX node and, for one of several, `part`.

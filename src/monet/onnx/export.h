@@ -35,7 +35,10 @@ struct ExportOptions {
 // seed and advances once a run, so a gradient without a mask is a second Dropout of the same seed and draws the same
 // mask in every run (measured on onnxruntime 1.31, CPU).
 //
-// Throws InputError for operators ONNX cannot say (Fallback), an opset out of range, and models beyond protobuf's 2 GB.
+// A batch whose labels are all ignored has loss 0 in a graph but, as 0/0, NaN in ONNX.
+//
+// Throws InputError for operators ONNX cannot say (Fallback, a maximum over padding alone, pool indices read by
+// anything but a pool gradient), an opset out of range, and models beyond protobuf's 2 GB.
 std::string export_onnx(const Graph& graph, const ExportOptions& options = {}, const Values<double>* values = nullptr);
 
 }  // namespace monet

@@ -1,5 +1,4 @@
 // Softmax, losses over class axis 1, and local response normalisation.
-// A batch whose labels are all ignored has loss 0 with us but, as 0/0, NaN in ONNX.
 #include "monet/onnx/export_rules.h"
 
 namespace monet::exporting {

@@ -204,6 +204,14 @@ Value Writer::constant(const Shape& shape, Element element, const std::string& n
   if (fresh) {
     it->second = unique_value(name);
     tensor.set_name(it->second);
+    if (is_float(element) && !shape.empty()) {  // or a reader might take it for a weight
+      pb::ValueInfoProto& info = *file.add_value_info();
+      info.set_name(it->second);
+      info.set_doc_string("monet category=constant");
+      pb::TypeProto_Tensor& type = *info.mutable_type()->mutable_tensor_type();
+      type.set_elem_type(onnx_type(element));
+      for (const std::int64_t extent : shape) type.mutable_shape()->add_dim()->set_dim_value(extent);
+    }
     *file.add_initializer() = std::move(tensor);
   }
   return {it->second, carrier(element)};

@@ -1,6 +1,5 @@
 #pragma once
 #include <functional>
-#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>

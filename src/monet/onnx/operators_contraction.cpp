@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
+#include <map>
 
 #include "monet/onnx/operators.h"
 
@@ -80,10 +83,11 @@ Transposed transposed_window(Converter& c, const OnnxCall& call, const Shape& x,
     if (wanted || same) {
       const std::int64_t size = wanted ? (*wanted)[i] : x[i + 2] * stride;
       if (size < 1 || size > (std::int64_t{1} << 40)) throw ModelError("output_shape must be positive");
-      const std::int64_t total = full - size;
-      const std::int64_t half = total / 2;
-      begin = auto_pad == "SAME_UPPER" ? half : total - half;
+      const std::int64_t total = std::max<std::int64_t>(0, full - size);  // a larger result grows at its end
+      begin = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
       end = total - begin;
+      out.extent[i] = size;
+      continue;
     }
     out.extent[i] = full - begin - end;
     // Data gradients written by graph rewriters leave output_padding out and rely on the stated shape.
@@ -253,6 +257,72 @@ void einsum(Converter& c, const OnnxCall& call) {
   c.finish(call, Transpose{perm}, {z});
 }
 
+// ---- Attention (opset 23) ----
+
+// [batch, seq, heads·size] as [batch, heads, seq, size]
+OperandId split_heads(Converter& c, const OnnxCall& call, OperandId x, std::int64_t heads, const std::string& part) {
+  const Shape s = c.shape(x);
+  if (s.size() == 4) return x;
+  const OperandId apart = reshape(c, call, x, {s[0], s[1], heads, s[2] / heads}, part + "_heads");
+  return c.step(call, Transpose{{0, 2, 1, 3}}, {apart}, part);
+}
+
+// Groups of queries share a head of keys and values: it is repeated for each of them.
+OperandId share_heads(Converter& c, const OnnxCall& call, OperandId x, std::int64_t heads, const std::string& part) {
+  const Shape s = c.shape(x);
+  if (s[1] == heads) return x;
+  const OperandId apart = reshape(c, call, x, {s[0], s[1], 1, s[2], s[3]}, part + "_apart");
+  const OperandId wide = c.step(call, Expand{{s[0], s[1], heads / s[1], s[2], s[3]}}, {apart}, part + "_wide");
+  return reshape(c, call, wide, {s[0], heads, s[2], s[3]}, part + "_shared");
+}
+
+void attention(Converter& c, const OnnxCall& call) {
+  const OperandId q = c.need(call, 0), k = c.need(call, 1), v = c.need(call, 2);
+  for (std::size_t i = 4; i < call.in.size(); ++i)
+    if (call.has_input(i)) throw UnsupportedUse("a cache of keys and values");
+  for (std::size_t i = 1; i < call.out.size(); ++i)
+    if (call.has_output(i) && c.is_used(call.out[i])) throw UnsupportedUse("more than one result");
+  if (call.attributes.real("softcap", 0) != 0) throw UnsupportedUse("capped scores");
+  if (call.attributes.integer("left_window_size", -1) >= 0 || call.attributes.integer("right_window_size", -1) >= 0)
+    throw UnsupportedUse("a window of keys");
+  const bool flat = c.rank(q) == 3;
+  if ((!flat && c.rank(q) != 4) || c.rank(k) != c.rank(q) || c.rank(v) != c.rank(q))
+    throw ModelError("queries, keys and values should all have 3 or 4 dimensions");
+  const std::int64_t heads = flat ? call.attributes.integer("q_num_heads") : c.shape(q)[1];
+  const std::int64_t kv_heads = flat ? call.attributes.integer("kv_num_heads") : c.shape(k)[1];
+  if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0 || (!flat && c.shape(v)[1] != kv_heads) ||
+      (flat && (c.shape(q)[2] % heads != 0 || c.shape(k)[2] % kv_heads != 0 || c.shape(v)[2] % kv_heads != 0)))
+    throw ModelError(fmt::format("{} heads of queries and {} of keys do not fit", heads, kv_heads));
+  const std::size_t sequence = flat ? 1 : 2;
+  const bool causal = call.attributes.integer("is_causal", 0) != 0;
+  if (causal && c.shape(q)[sequence] != c.shape(k)[sequence])
+    throw UnsupportedUse("causal, with fewer queries than keys");
+  const std::int64_t size = c.shape(q).back() / (flat ? heads : 1);
+  const double scale = call.attributes.real("scale", 1 / std::sqrt(static_cast<double>(size)));
+  std::vector<OperandId> in{split_heads(c, call, q, heads, "q"),
+                            share_heads(c, call, split_heads(c, call, k, kv_heads, "k"), heads, "k"),
+                            share_heads(c, call, split_heads(c, call, v, kv_heads, "v"), heads, "v")};
+  if (call.has_input(3)) {
+    OperandId mask = call.in[3];
+    const Element element = c[q].format.element;
+    if (is_truth(c[mask].format.element)) {
+      const OperandId shown = c.scalar(call, 0, element, "shown");
+      const OperandId hidden = c.scalar(call, -std::numeric_limits<double>::infinity(), element, "hidden");
+      mask = c.step(call, Select{}, {mask, shown, hidden}, "mask");
+    }
+    in.push_back(mask);
+  }
+  const Attention op{.scale = scale, .causal = causal, .block = 128};
+  if (!flat) {
+    c.add(call, op, in, {call.out.at(0), c.part_name(call, "log_sum_exp")});
+    return;
+  }
+  const auto made = c.add(call, op, in, {c.part_name(call, "per_head"), c.part_name(call, "log_sum_exp")}, "per_head");
+  const OperandId back = c.step(call, Transpose{{0, 2, 1, 3}}, {made[0]}, "back");
+  const Shape s = c.shape(back);
+  c.finish(call, View{{s[0], s[1], s[2] * s[3]}}, {back});
+}
+
 }  // namespace
 
 std::span<const OperatorRule> contraction_rules() {
@@ -264,6 +334,7 @@ std::span<const OperatorRule> contraction_rules() {
       {"com.microsoft:FusedMatMul", fused_matmul},
       {"com.microsoft:TransposeMatMul", fused_matmul},
       {"Einsum", einsum},
+      {"Attention", attention},
   });
   return kRules;
 }

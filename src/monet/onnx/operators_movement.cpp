@@ -108,8 +108,11 @@ void transpose(Converter& c, const OnnxCall& call) {
 
 void concat(Converter& c, const OnnxCall& call) {
   const OperandId first = c.need(call, 0);
-  for (std::size_t i = 0; i < call.in.size(); ++i) c.need(call, i);
-  c.finish(call, Concat{normal_axis(call.attributes.integer("axis", 1), c.rank(first))}, call.in);
+  std::vector<OperandId> filled;  // exporters begin some lists with an empty one
+  for (std::size_t i = 0; i < call.in.size(); ++i)
+    if (elements(c.shape(c.need(call, i))) > 0) filled.push_back(call.in[i]);
+  const std::int64_t axis = normal_axis(call.attributes.integer("axis", 1), c.rank(first));
+  c.finish(call, Concat{axis}, filled.empty() ? call.in : filled);
 }
 
 void split(Converter& c, const OnnxCall& call) {
@@ -128,10 +131,21 @@ void split(Converter& c, const OnnxCall& call) {
     for (std::int64_t left = extent; left > 0; left -= size) op.sizes.push_back(std::min(size, left));
   }
   for (const std::int64_t size : op.sizes)
-    if (size < 1 || size > extent) throw ModelError(fmt::format("part of size {} of {}", size, extent));
+    if (size < 0 || size > extent) throw ModelError(fmt::format("part of size {} of {}", size, extent));
   if (std::ssize(op.sizes) != std::ssize(call.out))
     throw ModelError(fmt::format("{} parts for {} outputs", op.sizes.size(), call.out.size()));
-  c.add(call, op, {x}, call.out);
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < op.sizes.size(); ++i) {
+    if (op.sizes[i] > 0) {
+      out.push_back(call.out[i]);
+      continue;
+    }
+    Shape empty = c.shape(x);
+    empty[static_cast<std::size_t>(op.axis)] = 0;
+    c.constant(call.out[i], empty, c[x].format.element, {});
+  }
+  std::erase(op.sizes, 0);
+  c.add(call, op, {x}, out);
 }
 
 struct Range {
@@ -268,26 +282,31 @@ void trilu(Converter& c, const OnnxCall& call) {
   c.finish(call, op, {c.need(call, 0)});
 }
 
-// Compares each index with 0 … depth-1 and picks one of two values.
+// Compares each index with 0 … depth-1, and with -depth … -1, and picks one of two values.
 void one_hot(Converter& c, const OnnxCall& call) {
   const OperandId indices = c.need(call, 0), values = c.need(call, 2);
   const std::int64_t depth = to_integer(c.number(c.need(call, 1), "depth"));
   const std::int64_t axis = normal_axis(call.attributes.integer("axis", -1), c.rank(indices) + 1);
   constexpr std::int64_t kMostClasses = 1 << 20;
   if (depth < 1 || depth > kMostClasses) throw UnsupportedUse(fmt::format("a depth of {}", depth));
-  if (!c.knows(values) || c[values].numbers.size() != 2) throw UnsupportedUse("values that are not known");
+  if (!c.has_numbers(values) || elements(c.shape(values)) != 2) throw UnsupportedUse("values that are not known");
+  const std::vector<double> pair = c.numbers(values, "values");
   Shape column = c.shape(indices), classes(column.size() + 1, 1);
   column.insert(column.begin() + axis, 1);
   classes[static_cast<std::size_t>(axis)] = depth;
-  std::vector<double> numbers(static_cast<std::size_t>(depth));
-  std::iota(numbers.begin(), numbers.end(), 0.0);
   const Element element = c[values].format.element;
-  const OperandId off = c.scalar(call, c[values].numbers[0], element, "off");
-  const OperandId on = c.scalar(call, c[values].numbers[1], element, "on");
-  const OperandId table =
-      c.constant(c.part_name(call, "classes"), classes, c[indices].format.element, std::move(numbers), false);
+  const OperandId off = c.scalar(call, pair[0], element, "off");
+  const OperandId on = c.scalar(call, pair[1], element, "on");
   const OperandId seen = reshape(c, call, indices, column, "column");
-  const OperandId hit = c.step(call, Binary{BinaryKind::Equal}, {seen, table}, "hit");
+  const auto compare = [&](std::int64_t first, const std::string& part) {
+    std::vector<double> numbers(static_cast<std::size_t>(depth));
+    std::iota(numbers.begin(), numbers.end(), static_cast<double>(first));
+    const OperandId table =
+        c.constant(c.part_name(call, part + "_classes"), classes, c[indices].format.element, std::move(numbers), false);
+    return c.step(call, Binary{BinaryKind::Equal}, {seen, table}, part);
+  };
+  const OperandId hit =
+      c.step(call, Binary{BinaryKind::Or}, {compare(0, "from_start"), compare(-depth, "from_end")}, "hit");
   c.finish(call, Select{}, {hit, on, off});
 }
 

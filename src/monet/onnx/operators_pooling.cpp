@@ -167,7 +167,9 @@ void space_to_depth(Converter& c, const OnnxCall& call) {
   if (s.size() != 4 || b < 1 || s[2] % b != 0 || s[3] % b != 0)
     throw ModelError(fmt::format("{} does not split into blocks of {}", to_string(s), b));
   const OperandId apart = reshape(c, call, x, {s[0], s[1], s[2] / b, b, s[3] / b, b}, "apart");
-  const OperandId moved = c.step(call, Transpose{{0, 3, 5, 1, 2, 4}}, {apart}, "moved");
+  const bool columns = call.attributes.text("mode", "DCR") == "CRD";
+  const Ints perm = columns ? Ints{0, 1, 3, 5, 2, 4} : Ints{0, 3, 5, 1, 2, 4};
+  const OperandId moved = c.step(call, Transpose{perm}, {apart}, "moved");
   c.finish(call, View{{s[0], s[1] * b * b, s[2] / b, s[3] / b}}, {moved});
 }
 

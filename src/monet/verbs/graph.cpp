@@ -123,7 +123,8 @@ Json json(const GraphResult& r) {
   result.set("vector_bytes", by_phase(s.moved_bytes, s));
   result.set("parameters", r.prepared.parameters).set("trained_parameters", r.prepared.trained_parameters);
   Json saved = Json::array();
-  for (const Summary::Saved& t : s.saved) saved.push(Json::object().set("tensor", t.tensor).set("bytes", t.bytes));
+  for (const Summary::Saved& t : s.saved)
+    saved.push(Json::object().set("tensor", t.tensor).set("category", name(t.category)).set("bytes", t.bytes));
   result.set("saved_activations", std::move(saved)).set("saved_bytes", s.saved_bytes);
   result.set("operators", counts_json(s.operators)).set("fallback_operators", counts_json(s.fallback_operators));
   Json notes = Json::array();

@@ -13,7 +13,7 @@ Summary summarise(const Graph& graph, const DecomposeOptions& options) {
     if (const Fallback* fallback = std::get_if<Fallback>(&node.op)) ++s.fallback_operators[fallback->type];
   }
   for (const TensorId t : saved_activations(graph)) {
-    s.saved.push_back({graph[t].name, bytes(graph[t])});
+    s.saved.push_back({graph[t].name, graph[t].category, bytes(graph[t])});
     s.saved_bytes += s.saved.back().bytes;
   }
   const Graph pieces = decompose(graph, options);

@@ -15,6 +15,7 @@ struct Summary {
   std::map<std::string, std::uint64_t> operators, fallback_operators;
   struct Saved {
     std::string tensor;
+    Category category = Category::Activation;
     std::uint64_t bytes = 0;
   };
   std::vector<Saved> saved;  // in order of production

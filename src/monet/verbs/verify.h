@@ -13,7 +13,7 @@ struct VerifyRequest {
   std::int64_t samples = 2;  // directions tried per weight
   std::int64_t steps = 3;    // optimizer steps run
   std::uint64_t seed = 1;
-  double tolerance = 1e-4;
+  double tolerance = 1e-5;
 };
 
 struct WeightCheck {

@@ -9,6 +9,7 @@
 #include "monet/base/rng.h"
 #include "monet/graph/builder.h"
 #include "monet/graph/text_operator.h"
+#include "monet/graph/verify.h"
 #include "support/every_operator.h"
 
 namespace monet {
@@ -134,6 +135,7 @@ TEST(TextPrint, NumbersTensorsAsTheyAreRead) {
 TEST(TextRoundTrip, EveryOperator) {
   const Graph graph = test::every_operator();
   EXPECT_EQ(test::missing_operators(graph), std::vector<std::string>{});
+  EXPECT_EQ(faults(graph), std::vector<std::string>{});
   expect_round_trip(graph);
 }
 
@@ -190,7 +192,6 @@ TEST(TextRoundTrip, AnyName) {
                                   std::string("a@b-c"),
                                   std::string("_"),
                                   std::string("__"),
-                                  std::string(""),
                                   std::string("-x"),
                                   std::string("x-"),
                                   std::string("x:"),
@@ -216,8 +217,7 @@ TEST(TextRoundTrip, AnyName) {
                                   std::string("{}"),
                                   std::string("=")}) {
     const TensorId source = b.source(name, {2}, Format{}, Category::Input);
-    const TensorId made =
-        b.add_named(Unary{UnaryKind::Relu}, {source}, name, {name.empty() ? "empty" : name + ".y"})[0];
+    const TensorId made = b.add_named(Unary{UnaryKind::Relu}, {source}, name, {name + ".y"})[0];
     b[made].overwrites = source;
     b.graph().nodes.back().holds = {source};
     b.graph().outputs.push_back(made);
@@ -290,6 +290,11 @@ TEST(TextParse, InfersTypesAndCategoriesThatAreLeftOut) {
   EXPECT_EQ(g[tensor_named(g, "dy")].category, Category::Gradient);
 }
 
+TEST(TextParse, TakesAnyFormatThatCanStoreTheResult) {
+  EXPECT_EQ(faults("graph g\ninput x : f32[2]\nforward n = relu(x) -> y : f8e4m3/1x32+8[2], m : bool[2] mask\n"), "");
+  EXPECT_EQ(faults("graph g\ninput x : f16[2]\nforward n = relu(x) -> y : f64[2]\n"), "");
+}
+
 TEST(TextParse, TakesTheTypesOfAFallbackAsGiven) {
   const std::string text =
       "graph g\ninput x : f32[2]\nforward n = fallback{type=\"my:Op\"}(x) -> y : i8[7,7]\nforward m = fallback(y)\n";
@@ -341,7 +346,12 @@ TEST(TextParse, SaysWhereAndWhatIsWrong) {
            {"forward n = matmul(x, w) -> y : f32[2,8]",
             "4:13: error: matmul: [2,4] and [8,4] do not multiply: inner sizes 4 and 8"},
            {"forward n = relu(x) -> y : f32[2,5]", "4:28: error: 'y' is stated as f32[2,5], but relu makes f32[2,4]"},
-           {"forward n = relu(x) -> y : f16[2,4]", "4:28: error: 'y' is stated as f16[2,4], but relu makes f32[2,4]"},
+           {"forward n = relu(x) -> y : i32[2,4]", "4:28: error: 'y' is stated as i32[2,4], but relu makes f32[2,4]"},
+           {"forward n = relu(x) -> y : f32[2,4], m : i8[2,4]",
+            "4:42: error: 'm' is stated as i8[2,4], but relu makes bit[2,4]"},
+           {"forward \"\" = relu(x) -> y", "4:9: error: the node's name must not be empty"},
+           {"forward n = relu(x) -> \"\"", "4:24: error: an output's name must not be empty"},
+           {"input \"\" : f32[2]", "4:7: error: the tensor's name must not be empty"},
            {"forward n = neg(x) -> y, z", "4:26: error: neg makes at most 1 output"},
            {"forward n = relu(x) -> w", "4:24: error: tensor 'w' is already defined on line 3 (choose another name)"},
            {"forward n = relu(x) -> y, y",

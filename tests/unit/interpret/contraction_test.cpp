@@ -226,5 +226,24 @@ TEST(MatMulOperator, IsExactAroundBlockBoundaries) {
   check_product<double>(200, 4100, 2);
 }
 
+// The order of every sum is part of the contract: terms in order within blocks of 256, blocks in order. Whatever
+// kernel this machine chose must give these very bits.
+TEST(MatMulOperator, SumsInTheSameOrderOnEveryMachine) {
+  const std::int64_t m = 9, n = 37, k = 700;
+  const Array<float> a = random_array<float>({m, k}, 1), b = random_array<float>({k, n}, 2);
+  const Array<float> y = evaluate_one<float>(MatMul{}, {&a, &b});
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (std::int64_t first = 0; first < k; first += 256) {
+        float block = 0;
+        for (std::int64_t p = first; p < std::min(k, first + 256); ++p)
+          block += a.data.data()[i * k + p] * b.data.data()[p * n + j];
+        sum += block;
+      }
+      ASSERT_EQ(y.data.data()[i * n + j], sum) << i << " " << j;
+    }
+}
+
 }  // namespace
 }  // namespace monet

@@ -1,0 +1,81 @@
+# The front doors. Everything is built in build/<preset> (CMakePresets.json); ccache is used when it is there.
+#   make demo      install what is missing, build, show what MONET does
+#   make test      install what is missing, build, run every test that fits in CI (.ci/run calls exactly this)
+#   make test-all  that, and the long ones: full oracle runs, fuzzing (FUZZ_SECONDS each), the benchmark
+SHELL := /bin/bash
+CORES := $(shell nproc 2>/dev/null || echo 2)
+FUZZ_SECONDS ?= 600
+# A failed test shows its output; skipped ones are named in the summary.
+CTEST := ctest --output-on-failure --no-tests=error -j$(CORES)
+# Who only wants the product needs none of the test libraries; a folder configured with tests keeps them.
+WITHOUT_TESTS = $(if $(wildcard build/release/CMakeCache.txt),,-DMONET_TESTS=OFF)
+SOURCES = $(shell find src tests bench -name '*.h' -o -name '*.cpp' 2>/dev/null)
+
+.PHONY: help demo build test test-release test-asan test-all test-long setup setup-test bench fuzz format clean
+
+help:
+	@echo "make demo      installs what is missing, builds, runs monet demo"
+	@echo "make build     installs what is missing, builds build/release/monet"
+	@echo "make test      installs what is missing, builds, runs the tests that fit in CI"
+	@echo "make test-all  adds the long tests: full oracle runs, fuzzing, the benchmark"
+	@echo "make bench     times the verbs     make fuzz  fuzzes each reader for FUZZ_SECONDS ($(FUZZ_SECONDS))"
+	@echo "make format    formats the C++     make clean removes build/ and out/"
+
+demo: build
+	@echo "== demo: build/release/monet demo"
+	@build/release/monet demo
+
+build: setup
+	@echo "== build: build/release/monet"
+	@cmake --preset release $(WITHOUT_TESTS) >build/configure.log || { cat build/configure.log; exit 1; }
+	@cmake --build --preset release --target monet
+
+test: test-release test-asan
+
+test-release: setup-test
+	@echo "== build: release, with tests"
+	@cmake --preset release -DMONET_TESTS=ON >build/configure.log || { cat build/configure.log; exit 1; }
+	@cmake --build --preset release
+	@echo "== test: everything but the long tests"
+	@$(CTEST) --test-dir build/release -LE '^long$$'
+
+# After the release tests, not beside them: both use all cores.
+test-asan: test-release
+	@echo "== build: unit tests with address and undefined-behaviour sanitizers"
+	@cmake --preset asan -DMONET_TESTS=ON >build/configure.log || { cat build/configure.log; exit 1; }
+	@cmake --build --preset asan --target unit_tests
+	@echo "== test: unit tests with sanitizers"
+	@$(CTEST) --test-dir build/asan -L '^unit_'
+
+test-all: test test-long fuzz bench
+
+test-long: test-release
+	@echo "== test: the long tests"
+	@$(CTEST) --test-dir build/release -L '^long$$' --no-tests=ignore
+
+setup:
+	@echo "== setup: packages to build with"
+	@mkdir -p build
+	@tools/setup.sh build
+
+setup-test:
+	@echo "== setup: packages to build and test with, oracles in build/oracles"
+	@mkdir -p build
+	@tools/setup.sh test
+	@tools/oracles.sh
+
+fuzz: setup-test
+	@echo "== fuzz: every target for $(FUZZ_SECONDS) s"
+	@tools/fuzz.sh $(FUZZ_SECONDS)
+
+bench: build
+	@echo "== bench: wall time and memory of the verbs"
+	@/usr/bin/python3 tools/bench.py build/release/monet
+
+format:
+	@echo "== format: clang-format-14 over src, tests, bench"
+	@clang-format-14 -i $(SOURCES)
+
+clean:
+	@echo "== clean: build/ and out/"
+	@rm -rf build out
