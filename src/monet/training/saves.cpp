@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "monet/base/overloaded.h"
+#include "monet/graph/saved.h"
 
 namespace monet {
 namespace {
@@ -54,6 +55,7 @@ class Planner {
   Planner(Builder& builder, std::size_t begin, std::size_t end, std::vector<bool>& needed, SavePolicy policy)
       : b_(builder), begin_(begin), needed_(needed), torch_(policy == SavePolicy::Torch), plan_(end - begin) {
     kept_.resize(b_.graph().tensors.size());
+    root_ = view_roots(b_.graph());
   }
 
   std::vector<NodeSaves> run() {
@@ -80,12 +82,16 @@ class Planner {
 
   void read(std::size_t i, TensorId t) {
     plan_[i].reads.push_back(t);
-    kept_[t.index()] = true;
+    keep(t);
   }
   void hold(std::size_t i, TensorId t) {
     plan_[i].holds.push_back(t);
-    kept_[t.index()] = true;
+    keep(t);
   }
+
+  // Kept is a storage, under whichever view.
+  TensorId root(TensorId t) const { return t.index() < root_.size() ? root_[t.index()] : t; }
+  void keep(TensorId t) { kept_[root(t).index()] = true; }
 
   // The node's output number `index`, made if it does not exist yet.
   TensorId require_output(std::size_t i, std::size_t index, Element element) {
@@ -246,7 +252,7 @@ class Planner {
     const TensorId x = node(i).inputs[0], y = node(i).outputs[0];
     Source source = choice.torch;
     if (!torch_) {
-      const auto kept = [&](TensorId t) { return kept_[t.index()] || !is_transient(t); };
+      const auto kept = [&](TensorId t) { return kept_[root(t).index()] || !is_transient(t); };
       if (choice.output && kept(y))
         source = Source::Output;
       else if (kept(x))
@@ -313,6 +319,7 @@ class Planner {
   std::vector<bool>& needed_;
   bool torch_;
   std::vector<NodeSaves> plan_;
+  std::vector<TensorId> root_;  // of the tensors there at the start
   std::vector<bool> kept_;
   std::vector<std::size_t> anchors_;  // of each comparison node: the plan entry it belongs behind
 };

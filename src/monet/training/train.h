@@ -12,11 +12,11 @@ namespace monet {
 
 struct TrainingOptions {
   LossKind loss = LossKind::CrossEntropy;
-  Optimizer optimizer;
+  Optimizer optimizer{};
   std::string train = "all";  // all, last, lora:rank=R, or an expression searched in the weights' names
   SavePolicy policy = SavePolicy::Lean;
   std::int64_t microbatches = 1;    // gradient accumulation; the forward graph is that of one microbatch
-  std::optional<double> clip_norm;  // global-norm clipping
+  std::optional<double> clip_norm{};// global-norm clipping
   bool loss_scaling = false;        // dynamic loss scale with overflow check
 };
 
