@@ -12,6 +12,7 @@ WITHOUT_TESTS = $(if $(wildcard build/release/CMakeCache.txt),,-DMONET_TESTS=OFF
 SOURCES = $(shell find src tests bench -name '*.h' -o -name '*.cpp' 2>/dev/null)
 
 .PHONY: help demo build test test-release test-asan test-all test-long setup setup-test bench fuzz format clean
+.NOTPARALLEL:
 
 help:
 	@echo "make demo      installs what is missing, builds, runs monet demo"

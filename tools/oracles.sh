@@ -8,7 +8,8 @@ packages=(onnx==1.23.2 onnxruntime==1.31.1)
 folder=build/oracles
 stamp="$folder/installed"
 
-if [ "$(cat "$stamp" 2>/dev/null)" = "${packages[*]}" ] && "$folder/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null; then
+if [ "$(cat "$stamp" 2>/dev/null)" = "${packages[*]}" ] &&
+  "$folder/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null; then
   exit 0
 fi
 out_of_reach() {
@@ -16,10 +17,12 @@ out_of_reach() {
   exit 0
 }
 mkdir -p build
-rm -rf "$folder"
 # Debian's own interpreter: another one first in PATH may lack what its modules need.
-/usr/bin/python3 -m venv "$folder" >/dev/null 2>&1 || { rm -rf "$folder"; out_of_reach "no virtual environment (python3-venv)"; }
+if [ ! -x "$folder/bin/pip" ] && ! /usr/bin/python3 -m venv "$folder" >/dev/null 2>&1; then
+  rm -rf "$folder"
+  out_of_reach "no virtual environment (python3-venv)"
+fi
 echo "oracles: installing ${packages[*]} in $folder"
 timeout 600 "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 15 \
-  "${packages[@]}" || { rm -rf "$folder"; out_of_reach "the package index is out of reach"; }
+  "${packages[@]}" || out_of_reach "the package index is out of reach"
 echo "${packages[*]}" >"$stamp"

@@ -123,6 +123,11 @@ class Hygiene(Tree):
             with self.subTest(expected):
                 self.assertIn(expected, self.fault("src/a.cpp", text) or "")
 
+    def test_versions_must_agree(self):
+        self.write("CMakeLists.txt", "project(monet VERSION 1.2.3 LANGUAGES CXX)\n")
+        self.assertIsNone(self.fault("CITATION.cff", "version: 1.2.3\n"))
+        self.assertIn("versions differ", self.fault("CITATION.cff", "version: 1.2.4\n"))
+
     def test_a_missing_file_is_found(self):
         (self.root / "LICENSE").unlink()
         self.assertEqual((["LICENSE is missing"], len(hygiene.REQUIRED) - 1), hygiene.check(self.root))

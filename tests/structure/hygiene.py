@@ -50,9 +50,21 @@ def file_faults(name, text):
         yield f"{name}: does not end in a newline"
 
 
+def version_faults(root):
+    """The version is stated in the build; who states it again must agree."""
+    stated = {}
+    for name, pattern in (("CMakeLists.txt", r"^project\(monet VERSION (\S+)"), ("CITATION.cff", r"^version: (\S+)$")):
+        text = (root / name).read_text() if (root / name).is_file() else ""
+        if match := re.search(pattern, text, re.MULTILINE):
+            stated[name] = match[1]
+    if len(set(stated.values())) > 1:
+        yield "versions differ: " + ", ".join(f"{version} in {name}" for name, version in stated.items())
+
+
 def check(root):
     """(faults, number of files read)."""
     faults = [f"{name} is missing" for name in REQUIRED if not (root / name).is_file()]
+    faults += version_faults(root)
     count = 0
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(f for f in folders if f not in LEFT_OUT)

@@ -34,7 +34,9 @@ std::string nearest(std::string_view name, std::span<const std::string> candidat
   if (name.size() > 200) return "";  // no slip of the pen, and quadratic work for hostile input
   std::string best;
   // At most a third of the characters may differ, but one always may as long as another stays.
-  std::size_t best_distance = std::min(std::max<std::size_t>(1, name.size() / 3) + 1, name.size());
+  // A slip or two in a short name, one in three letters of a long one.
+  std::size_t best_distance =
+      name.size() < 4 ? std::min<std::size_t>(2, name.size()) : std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {

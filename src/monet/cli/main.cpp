@@ -82,6 +82,24 @@ void finish(ModelRequest& m, const RawModel& raw) {
   }
 }
 
+// What the verb does not know, with the nearest of its own options.
+[[noreturn]] void refuse_extras(const CLI::App& app) {
+  std::vector<Diagnostic> found;
+  for (const CLI::App* verb : app.get_subcommands()) {
+    std::vector<std::string> options;
+    for (const CLI::Option* option : verb->get_options())
+      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+    for (const std::string& word : verb->remaining())
+      found.push_back(
+          {.where = "monet " + verb->get_name(),
+           .message = fmt::format("unknown {} '{}'", word.starts_with("-") ? "option" : "argument", word),
+           .hint = did_you_mean(word, options, fmt::format("monet {} --help lists the options", verb->get_name()))});
+  }
+  if (found.empty())
+    found.push_back({.where = "monet", .message = "arguments were not understood", .hint = "monet --help"});
+  throw InputError(std::move(found));
+}
+
 int parse_and_run(int argc, char** argv) {
   CLI::App app{"MONET models and optimises the training of neural networks on dataflow accelerators."};
   app.set_version_flag("--version", version());
@@ -160,6 +178,8 @@ int parse_and_run(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    refuse_extras(app);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

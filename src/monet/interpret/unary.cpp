@@ -59,8 +59,8 @@ double value(const Unary& op, double x) {
   return 0;
 }
 
-// Where the slope is the larger one. At the ends a clipped value passes no gradient on, as torch's hardtanh (ReLU6) does;
-// so input, output and mask agree.
+// Where the slope is the larger one. At the ends a clipped value passes no gradient on, as torch's hardtanh (ReLU6)
+// does; so input, output and mask agree.
 bool in_mask(UnaryKind kind, double a, double b, double x) {
   if (kind == UnaryKind::Clip) return a < x && x < b;
   if (kind == UnaryKind::HardSigmoid) return 0 < a * x + b && a * x + b < 1;

@@ -90,6 +90,7 @@ class Binder {
   void bind_input(const pb::ValueInfoProto& input) {
     const std::string where = fmt::format("input '{}'", input.name());
     const auto* shape = shape_of(input);
+    if (input.name().empty()) return findings_.error("graph", "an input has no name");
     if (!shape) {
       findings_.error(where, input.type().has_tensor_type() || !input.has_type() ? "its shape is not given"
                                                                                  : "only tensors can be inputs");

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "monet/base/file.h"
+#include "monet/graph/verify.h"
 #include "monet/onnx/converter.h"
 #include "monet/onnx/order.h"
 #include "monet/onnx/phases.h"
@@ -73,6 +74,10 @@ Import import_onnx(std::string_view bytes, const std::string& file, const Import
   legalise_overwrites(graph);
   if (converter.has_phases) result.trained_parameters = count_trained(graph);
   return_new_state(graph);
+  // Only a file whose notes (phases, formats, updates in place) contradict its graph gets here with one.
+  for (const std::string& fault : faults(graph))
+    if (!findings.enough()) findings.error("graph", fault);
+  findings.throw_if_any();
   converter.report();
   result.graph = std::move(converter.builder).finish();
   result.warnings = std::move(findings.warnings);

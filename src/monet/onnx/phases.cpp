@@ -67,6 +67,10 @@ class PhaseFinder {
     for (const TensorId output : g_.outputs) visit_output(output);
     for (std::size_t n = 0; n < update_.size(); ++n) update_[n] = update_[n] && !backward_[n];
     add_norms();
+    // What the backward phase still reads belongs to it.
+    for (std::size_t n = update_.size(); n-- > 0;)
+      for (const TensorId t : g_.nodes[n].outputs)
+        if (t != kNoTensor && read_outside_update(t)) update_[n] = false;
     for (std::size_t n = 0; n < g_.nodes.size(); ++n) set_phase(n);
     const std::int64_t trained = assign_weights();
     sort_sources();
@@ -273,7 +277,7 @@ class PhaseFinder {
 struct Overwrite {
   TensorId output;
   std::size_t writer = 0;
-  std::vector<std::size_t> readers;  // others than the writer
+  std::vector<std::size_t> readers;  // what must come before the writer
 };
 
 // The nearest order to the present one in which every reader comes before the writer; none if they wait in a circle.
@@ -304,46 +308,70 @@ std::optional<std::vector<std::size_t>> order_with(const Graph& graph, const Use
   return order.size() == count ? std::optional(order) : std::nullopt;
 }
 
+// The nodes that read each tensor, itself or a view of it.
+std::vector<std::vector<std::size_t>> readers_through_views(const Graph& graph) {
+  std::vector<std::vector<std::size_t>> readers(graph.tensors.size());
+  std::vector<TensorId> root(graph.tensors.size());
+  for (std::uint32_t t = 0; t < root.size(); ++t) root[t] = TensorId{t};
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    for (const TensorId t : node.inputs)
+      if (t != kNoTensor) readers[root[t.index()].index()].push_back(n);
+    if (std::holds_alternative<View>(node.op)) root[node.outputs[0].index()] = root[node.inputs[0].index()];
+  }
+  return readers;
+}
+
 }  // namespace
 
 std::int64_t assign_phases(Graph& graph, std::size_t seed) { return PhaseFinder(graph, seed).run(); }
 
 void legalise_overwrites(Graph& graph) {
-  const Uses readers = uses(graph);
+  const Uses all_uses = uses(graph);
+  const auto readers = readers_through_views(graph);
   std::vector<Overwrite> all, late;
   std::set<TensorId> taken;
   for (std::uint32_t i = 0; i < graph.tensors.size(); ++i) {
     Tensor& tensor = graph.tensors[i];
     if (tensor.overwrites == kNoTensor) continue;
-    const NodeId writer = readers.producer[i];
-    const bool returned =
-        std::find(graph.outputs.begin(), graph.outputs.end(), tensor.overwrites) != graph.outputs.end();
-    if (writer == kNoNode || returned || tensor.overwrites == TensorId{i}) {
+    const TensorId old = tensor.overwrites;
+    const NodeId writer = all_uses.producer[i];
+    const bool returned = std::find(graph.outputs.begin(), graph.outputs.end(), old) != graph.outputs.end();
+    const bool same = graph[old].shape == tensor.shape && graph[old].format == tensor.format;
+    if (writer == kNoNode || returned || !same || old == TensorId{i} || taken.count(old)) {
       tensor.overwrites = kNoTensor;
       continue;
     }
     Overwrite overwrite{TensorId{i}, writer.index(), {}};
     bool legal = true;
-    for (const NodeId n : readers.consumers[tensor.overwrites.index()]) {
-      if (n == writer) continue;
-      overwrite.readers.push_back(n.index());
-      legal &= n < writer;
+    for (const std::size_t n : readers[old.index()]) {
+      if (n == writer.index()) continue;
+      overwrite.readers.push_back(n);
+      legal &= n < writer.index();
     }
+    if (const NodeId maker = all_uses.producer[old.index()]; maker != kNoNode) {
+      overwrite.readers.push_back(maker.index());
+      legal &= maker < writer;
+    }
+    if (legal) taken.insert(old);
     (legal ? all : late).push_back(overwrite);
   }
-  if (!late.empty()) {
-    all.insert(all.end(), late.begin(), late.end());
-    if (const auto order = order_with(graph, readers, all)) {
-      std::vector<Node> nodes;
-      for (const std::size_t n : *order) nodes.push_back(std::move(graph.nodes[n]));
-      graph.nodes = std::move(nodes);
-    } else {
-      for (const Overwrite& overwrite : late) graph[overwrite.output].overwrites = kNoTensor;
-    }
-  }
   // Two new values cannot share one old place.
-  for (Tensor& tensor : graph.tensors)
-    if (tensor.overwrites != kNoTensor && !taken.insert(tensor.overwrites).second) tensor.overwrites = kNoTensor;
+  std::erase_if(late, [&](const Overwrite& overwrite) {
+    Tensor& tensor = graph[overwrite.output];
+    const bool second = !taken.insert(tensor.overwrites).second;
+    if (second) tensor.overwrites = kNoTensor;
+    return second;
+  });
+  if (late.empty()) return;
+  all.insert(all.end(), late.begin(), late.end());
+  if (const auto order = order_with(graph, all_uses, all)) {
+    std::vector<Node> nodes;
+    for (const std::size_t n : *order) nodes.push_back(std::move(graph.nodes[n]));
+    graph.nodes = std::move(nodes);
+  } else {
+    for (const Overwrite& overwrite : late) graph[overwrite.output].overwrites = kNoTensor;
+  }
 }
 
 std::int64_t count_trained(const Graph& graph) {

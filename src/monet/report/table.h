@@ -13,6 +13,7 @@ std::string scientific(double value);         // 3.1e-09
 // Columns as wide as their widest cell; the first is left-aligned, the others right-aligned.
 class Table {
  public:
+  Table() = default;
   explicit Table(std::vector<std::string> header);
   void row(std::vector<std::string> cells);
   std::string text(const std::string& indent = "") const;

@@ -15,9 +15,9 @@ struct TrainingOptions {
   Optimizer optimizer{};
   std::string train = "all";  // all, last, lora:rank=R, or an expression searched in the weights' names
   SavePolicy policy = SavePolicy::Lean;
-  std::int64_t microbatches = 1;    // gradient accumulation; the forward graph is that of one microbatch
-  std::optional<double> clip_norm{};// global-norm clipping
-  bool loss_scaling = false;        // dynamic loss scale with overflow check
+  std::int64_t microbatches = 1;      // gradient accumulation; the forward graph is that of one microbatch
+  std::optional<double> clip_norm{};  // global-norm clipping
+  bool loss_scaling = false;          // dynamic loss scale with overflow check
 };
 
 struct TrainingGraph {

@@ -39,17 +39,16 @@ std::string phases_table(const Summary& s) {
   return table.text("  ");
 }
 
+// The largest of what is saved.
 std::string saved_lines(const Summary& s) {
-  std::string out = fmt::format("saved for backward  {} tensors, {}\n", s.saved.size(), byte_count(s.saved_bytes));
   std::vector<Summary::Saved> largest = s.saved;
   std::stable_sort(largest.begin(), largest.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-  Table table({});
+  Table table;
   for (std::size_t i = 0; i < std::min(kSavedShown, largest.size()); ++i)
     table.row({largest[i].tensor, byte_count(largest[i].bytes)});
   if (largest.size() > kSavedShown)
     table.row({fmt::format("… {} more (--json lists all)", largest.size() - kSavedShown)});
-  std::string rows = table.text("  ");
-  return out + rows.substr(rows.find('\n') + 1);
+  return table.text("  ");
 }
 
 std::string counts_line(const std::map<std::string, std::uint64_t>& counts) {
@@ -95,13 +94,18 @@ GraphResult describe_graph(const GraphRequest& request) {
   return r;
 }
 
-std::string text(const GraphResult& r, const GraphRequest& request) {
+std::string brief(const GraphResult& r, const GraphRequest& request) {
   const Summary& s = r.summary;
   std::string out = title(r, request) + "\n\n" + phases_table(s) + "\n";
   out += fmt::format("parameters          {}", grouped(static_cast<std::uint64_t>(r.prepared.parameters)));
-  out += r.prepared.is_training
-             ? fmt::format(", {} trained\n", grouped(static_cast<std::uint64_t>(r.prepared.trained_parameters)))
-             : "\n";
+  if (!r.prepared.is_training) return out + "\n";
+  out += fmt::format(", {} trained\n", grouped(static_cast<std::uint64_t>(r.prepared.trained_parameters)));
+  return out + fmt::format("saved for backward  {} tensors, {}\n", s.saved.size(), byte_count(s.saved_bytes));
+}
+
+std::string text(const GraphResult& r, const GraphRequest& request) {
+  const Summary& s = r.summary;
+  std::string out = brief(r, request);
   if (r.prepared.is_training) out += saved_lines(s);
   out += "operators           " + counts_line(s.operators) + "\n";
   if (!s.fallback_operators.empty())

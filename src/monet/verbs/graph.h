@@ -24,6 +24,8 @@ struct GraphResult {
 GraphResult describe_graph(const GraphRequest& request);
 
 std::string text(const GraphResult& result, const GraphRequest& request);
+// The first lines of it: what the iteration consists of, what it saves.
+std::string brief(const GraphResult& result, const GraphRequest& request);
 Json json(const GraphResult& result);
 Json options_json(const ModelRequest& request, const Prepared& prepared);
 
