@@ -235,7 +235,7 @@ class ResNet(nn.Module):
         if not self.cifar:
             x = F.max_pool2d(x, 3, 2, 1)
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
-        x = F.avg_pool2d(x, x.shape[-1]).flatten(1) if self.cifar else x.mean((2, 3))
+        x = F.avg_pool2d(x, int(x.shape[-1])).flatten(1) if self.cifar else x.mean((2, 3))
         return self.fc(x)
 
 

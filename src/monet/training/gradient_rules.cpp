@@ -15,7 +15,8 @@ TensorId Rule::reduce_to(TensorId gradient, const Shape& target, const std::stri
   const std::size_t lead = from.size() - target.size();
   for (std::size_t i = 0; i < from.size(); ++i)
     if (i < lead || (target[i - lead] == 1 && from[i] != 1)) axes.push_back(static_cast<std::int64_t>(i));
-  if (!axes.empty()) gradient = b.one(Reduce{ReduceKind::Sum, axes, true}, {gradient}, label);
+  const bool drops = axes.size() == lead;  // whole leading dimensions: nothing to keep
+  if (!axes.empty()) gradient = b.one(Reduce{ReduceKind::Sum, axes, !drops}, {gradient}, label);
   return shape(gradient) == target ? gradient : b.view(gradient, target, label + ".view");
 }
 

@@ -21,6 +21,9 @@
 
 // Small ONNX models, written down by hand.
 
+#define EXPECT_HOLDS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << (text)
+#define EXPECT_LACKS(text, part) EXPECT_EQ(std::string(text).find(part), std::string::npos) << (text)
+
 namespace monet::test {
 
 struct ModelText {

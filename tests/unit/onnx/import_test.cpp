@@ -1,14 +1,9 @@
 #include "monet/onnx/import.h"
 
-#include <gmock/gmock.h>
-
 #include "unit/onnx/import_model.h"
 
 namespace monet::test {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 ModelText conv_relu() {
   ModelText m;
@@ -32,7 +27,7 @@ forward Relu_1 = relu(c) -> y : f32[2,4,4,4]
 
 output y
 )");
-  EXPECT_THAT(text_of(result.warnings), HasSubstr("holds no numbers for 'w', 'b'"));
+  EXPECT_HOLDS(text_of(result.warnings), "holds no numbers for 'w', 'b'");
 }
 
 TEST(Import, SortsNodesThatStandInTheWrongOrder) {
@@ -41,7 +36,7 @@ TEST(Import, SortsNodesThatStandInTheWrongOrder) {
   m.node("Neg", {"b"}, {"y"}, "third");
   m.node("Exp", {"x"}, {"a"}, "first");
   m.node("Abs", {"a"}, {"b"}, "second");
-  EXPECT_THAT(operators(m.import().graph), ElementsAre("exp", "abs", "neg"));
+  EXPECT_EQ(operators(m.import().graph), (std::vector<std::string>{"exp", "abs", "neg"}));
 }
 
 // ---- Damaged files ----
@@ -70,7 +65,7 @@ TEST(ImportErrors, SaysWhereTheBytesBreak) {
     FAIL();
   } catch (const InputError& error) {
     EXPECT_EQ(error.diagnostics()[0].where, "byte " + std::to_string(bytes.size() - 1));
-    EXPECT_THAT(error.diagnostics()[0].message, HasSubstr("wire type 7"));
+    EXPECT_HOLDS(error.diagnostics()[0].message, "wire type 7");
   }
 }
 
@@ -79,7 +74,7 @@ TEST(ImportErrors, RefusesWhatIsNoModel) {
   EXPECT_THROW(import_onnx("just some text, no protobuf at all", "m.onnx"), InputError);
   ModelText empty;
   empty.proto.clear_graph();
-  EXPECT_THAT(text_of(errors_of(empty)), HasSubstr("holds no graph"));
+  EXPECT_HOLDS(text_of(errors_of(empty)), "holds no graph");
 }
 
 TEST(ImportErrors, MissingFileNamesItself) {
@@ -103,8 +98,8 @@ TEST(ImportErrors, CycleNamesItsNodes) {
   const auto errors = errors_of(m);
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].where, "node 0 'one' (Add)");
-  for (const char* name : {"one", "two", "three"}) EXPECT_THAT(errors[0].message, HasSubstr(name));
-  EXPECT_THAT(errors[0].message, Not(HasSubstr("four")));
+  for (const char* name : {"one", "two", "three"}) EXPECT_HOLDS(errors[0].message, name);
+  EXPECT_LACKS(errors[0].message, "four");
 }
 
 TEST(ImportErrors, DanglingInputSuggestsTheNearestName) {
@@ -113,8 +108,8 @@ TEST(ImportErrors, DanglingInputSuggestsTheNearestName) {
   const auto errors = errors_of(m);
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].where, "node 1 (Relu)");
-  EXPECT_THAT(errors[0].message, HasSubstr("reads 'cc', which nothing produces"));
-  EXPECT_THAT(errors[0].hint, HasSubstr("'c'"));
+  EXPECT_HOLDS(errors[0].message, "reads 'cc', which nothing produces");
+  EXPECT_HOLDS(errors[0].hint, "'c'");
 }
 
 TEST(ImportErrors, UndefinedOutput) {
@@ -128,15 +123,15 @@ TEST(ImportErrors, UndefinedOutput) {
 TEST(ImportErrors, DuplicateNames) {
   ModelText twice = conv_relu();
   twice.node("Neg", {"x"}, {"c"}, "again");
-  EXPECT_THAT(text_of(errors_of(twice)), HasSubstr("node 2 'again' (Neg): error: output 'c' has the name"));
+  EXPECT_HOLDS(text_of(errors_of(twice)), "node 2 'again' (Neg): error: output 'c' has the name");
 
   ModelText initialisers = conv_relu();
   initialisers.weight("w", {4, 3, 3, 3});
-  EXPECT_THAT(text_of(errors_of(initialisers)), HasSubstr("two initializers"));
+  EXPECT_HOLDS(text_of(errors_of(initialisers)), "two initializers");
 
   ModelText inputs = conv_relu();
   inputs.input("x", {1});
-  EXPECT_THAT(text_of(errors_of(inputs)), HasSubstr("two inputs"));
+  EXPECT_HOLDS(text_of(errors_of(inputs)), "two inputs");
 }
 
 TEST(ImportErrors, SeveralFaultsComeTogetherAndEchoesDoNot) {
@@ -149,8 +144,8 @@ TEST(ImportErrors, SeveralFaultsComeTogetherAndEchoesDoNot) {
   const auto errors = errors_of(m);
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_EQ(errors[0].where, "node 0 'bad1' (Add)");
-  EXPECT_THAT(errors[0].message, HasSubstr("[2,3]"));
-  EXPECT_THAT(errors[0].message, HasSubstr("[4,5]"));
+  EXPECT_HOLDS(errors[0].message, "[2,3]");
+  EXPECT_HOLDS(errors[0].message, "[4,5]");
   EXPECT_EQ(errors[1].where, "node 2 'bad2' (MatMul)");
 }
 
@@ -166,14 +161,14 @@ TEST(ImportErrors, InputDimensions) {
   ModelText product;  // each fits, the product does not
   product.input("x", {std::int64_t{1} << 40, std::int64_t{1} << 40}).output("y");
   product.node("Relu", {"x"}, {"y"});
-  EXPECT_THAT(text_of(errors_of(product)), HasSubstr("2^48"));
+  EXPECT_HOLDS(text_of(errors_of(product)), "2^48");
 }
 
 TEST(ImportErrors, AttributeOfTheWrongType) {
   ModelText m;
   m.input("x", {2, 3}).output("y");
   set_text(m.node("Softmax", {"x"}, {"y"}), "axis", "one");
-  EXPECT_THAT(text_of(errors_of(m)), HasSubstr("attribute 'axis' should be an integer"));
+  EXPECT_HOLDS(text_of(errors_of(m)), "attribute 'axis' should be an integer");
 }
 
 // ---- Opsets ----
@@ -185,11 +180,11 @@ TEST(ImportOpset, UnknownOnesAreErrors) {
     m.proto.mutable_opset_import(0)->set_version(version);
     const auto errors = errors_of(m);
     ASSERT_EQ(errors.size(), 1u) << version;
-    EXPECT_THAT(errors[0].message, HasSubstr("unknown opset"));
+    EXPECT_HOLDS(errors[0].message, "unknown opset");
   }
   ModelText none = conv_relu();
   none.proto.clear_opset_import();
-  EXPECT_THAT(text_of(errors_of(none)), HasSubstr("unknown opset"));
+  EXPECT_HOLDS(text_of(errors_of(none)), "unknown opset");
 }
 
 TEST(ImportOpset, OldAndNewOnesWarn) {
@@ -222,9 +217,9 @@ TEST(ImportDimensions, BatchDefaultsToOneSilentlyOthersWarn) {
   const Import result = sequence_model().import();
   EXPECT_EQ(shape_of(result.graph, "tokens"), (Shape{1, 1}));
   ASSERT_GE(result.warnings.size(), 1u);
-  EXPECT_THAT(text_of(result.warnings), HasSubstr("dimension 'time'"));
-  EXPECT_THAT(text_of(result.warnings), HasSubstr("--dim time=value"));
-  EXPECT_THAT(text_of(result.warnings), Not(HasSubstr("'batch'")));
+  EXPECT_HOLDS(text_of(result.warnings), "dimension 'time'");
+  EXPECT_HOLDS(text_of(result.warnings), "--dim time=value");
+  EXPECT_LACKS(text_of(result.warnings), "'batch'");
 }
 
 TEST(ImportDimensions, AreBoundByOptions) {
@@ -255,7 +250,7 @@ TEST(ImportDimensions, NamelessOnesCanBeNamedByTheirPlace) {
   m.input("x", {2, 3}).output("y");
   m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->Clear();
   m.node("Relu", {"x"}, {"y"});
-  EXPECT_THAT(text_of(m.import().warnings), HasSubstr("--dim x.1=value"));
+  EXPECT_HOLDS(text_of(m.import().warnings), "--dim x.1=value");
   ImportOptions options;
   options.dims["x.1"] = 9;
   EXPECT_EQ(shape_of(m.import(options).graph, "y"), (Shape{2, 9}));
@@ -264,13 +259,13 @@ TEST(ImportDimensions, NamelessOnesCanBeNamedByTheirPlace) {
 TEST(ImportDimensions, UnknownNamesAndBadSizesAreErrors) {
   ImportOptions options;
   options.dims["tme"] = 3;
-  EXPECT_THAT(text_of(errors_of(sequence_model(), options)), HasSubstr("did you mean 'time'?"));
+  EXPECT_HOLDS(text_of(errors_of(sequence_model(), options)), "did you mean 'time'?");
   ImportOptions zero;
   zero.dims["time"] = 0;
-  EXPECT_THAT(text_of(errors_of(sequence_model(), zero)), HasSubstr("at least 1"));
+  EXPECT_HOLDS(text_of(errors_of(sequence_model(), zero)), "at least 1");
   ImportOptions batch;
   batch.batch = -2;
-  EXPECT_THAT(text_of(errors_of(sequence_model(), batch)), HasSubstr("at least 1"));
+  EXPECT_HOLDS(text_of(errors_of(sequence_model(), batch)), "at least 1");
 }
 
 // ---- Another batch than the file's ----
@@ -284,7 +279,7 @@ TEST(ImportRebatch, ReplacesAFixedBatchAndIgnoresStaleShapes) {
   const Import result = m.import(options);
   EXPECT_EQ(shape_of(result.graph, "c"), (Shape{16, 4, 4, 4}));
   EXPECT_EQ(shape_of(result.graph, "f"), (Shape{16, 64}));  // the 2 in the target moved with the batch
-  EXPECT_THAT(text_of(result.warnings), Not(HasSubstr("wrong")));
+  EXPECT_LACKS(text_of(result.warnings), "wrong");
 }
 
 TEST(ImportRebatch, LeavesInputsThatDisagreeAloneAndSaysSo) {
@@ -295,7 +290,7 @@ TEST(ImportRebatch, LeavesInputsThatDisagreeAloneAndSaysSo) {
   options.batch = 8;
   const Import result = m.import(options);
   EXPECT_EQ(shape_of(result.graph, "y"), (Shape{2, 5}));
-  EXPECT_THAT(text_of(result.warnings), HasSubstr("the batch stays as it is"));
+  EXPECT_HOLDS(text_of(result.warnings), "the batch stays as it is");
 }
 
 TEST(ImportRebatch, HintsAtShapesWrittenIntoTheFile) {
@@ -304,13 +299,13 @@ TEST(ImportRebatch, HintsAtShapesWrittenIntoTheFile) {
   m.node("Reshape", {"x", "shape"}, {"y"});
   ImportOptions options;
   options.batch = 4;
-  EXPECT_THAT(text_of(errors_of(m, options)), HasSubstr("exported for a batch of 2"));
+  EXPECT_HOLDS(text_of(errors_of(m, options)), "exported for a batch of 2");
 }
 
 TEST(Import, WrongStatedShapesAreReported) {
   ModelText m = conv_relu();
   m.stated("c", {2, 4, 5, 5});
-  EXPECT_THAT(text_of(m.import().warnings), HasSubstr("'c' (stated [2,4,5,5], found [2,4,4,4])"));
+  EXPECT_HOLDS(text_of(m.import().warnings), "'c' (stated [2,4,5,5], found [2,4,4,4])");
 }
 
 // ---- Operators without a rule ----
@@ -326,8 +321,8 @@ TEST(ImportFallback, TakesStatedShapesAndIsListed) {
   EXPECT_EQ(shape_of(result.graph, "a"), (Shape{2, 7}));
   EXPECT_EQ(shape_of(result.graph, "y"), (Shape{2, 7}));  // nobody states it: as the input
   const std::string warnings = text_of(result.warnings);
-  EXPECT_THAT(warnings, HasSubstr("operator 'org.example:Mystery' has no rule: 2 nodes are estimated"));
-  EXPECT_THAT(warnings, HasSubstr("the shape of 'y' is stated nowhere"));
+  EXPECT_HOLDS(warnings, "operator 'org.example:Mystery' has no rule: 2 nodes are estimated");
+  EXPECT_HOLDS(warnings, "the shape of 'y' is stated nowhere");
   ImportOptions strict;
   strict.strict = true;
   const auto errors = errors_of(m, strict);
