@@ -160,8 +160,10 @@ int run_graph(const GraphCommand& command, const Output& output) {
   if (command.text)
     fmt::print("{}", print(result.prepared.graph));
   else if (output.json)
-    print_document("graph", result.prepared.inputs, options_json(command.request.model, result.prepared), json(result),
-                   clock);
+    print_document("graph", result.prepared.inputs,
+                   options_json(command.request.model, result.prepared)
+                       .set("wgrad", command.request.im2col_weight_gradient ? "im2col" : "direct"),
+                   json(result), clock);
   else
     fmt::print("{}", text(result, command.request));
   return 0;

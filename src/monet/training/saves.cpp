@@ -19,7 +19,7 @@ struct Choice {
 Choice choice_of(UnaryKind kind) {
   switch (kind) {
     case UnaryKind::Relu: return {true, true, true, Source::Output};
-    case UnaryKind::Clip: return {true, true, true, Source::Output};  // as ReLU6 in place
+    case UnaryKind::Clip: return {true, true, true, Source::Input};  // in place too: PyTorch clones what it overwrites
     case UnaryKind::LeakyRelu:
     case UnaryKind::HardSigmoid: return {true, false, true, Source::Input};
     case UnaryKind::Sigmoid:

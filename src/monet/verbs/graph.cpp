@@ -16,11 +16,10 @@ constexpr std::size_t kSavedShown = 8, kOperatorsShown = 12;
 
 std::string title(const GraphResult& r, const GraphRequest& request) {
   const Prepared& p = r.prepared;
-  if (!p.is_training)
-    return fmt::format("{}: one inference, {}", request.model.model,
-                       p.precision == "own" ? "the model's own formats" : p.precision);
+  const std::string formats = p.precision == "own" ? "the model's own formats" : p.precision;
+  if (!p.is_training) return fmt::format("{}: one inference, {}", request.model.model, formats);
   if (p.imported_training)
-    return fmt::format("{}: one training iteration as the file has it, {} storage", request.model.model, p.precision);
+    return fmt::format("{}: one training iteration as the file has it, {}", request.model.model, formats);
   return fmt::format("{}: one training iteration, {} storage, {}, {}, saves: {}", request.model.model, p.precision,
                      p.loss_name, p.optimizer_name, request.model.save);
 }

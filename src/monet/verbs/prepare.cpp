@@ -173,7 +173,8 @@ Prepared prepare(const ModelRequest& r) {
       if (one_of("--attention", r.attention, {"written", "online"}) == "online")
         p.graph = use_online_softmax(std::move(p.graph));
     }
-    const bool own = r.precision.empty() && !p.is_training && !makes;
+    // A file that trains says which tensor is stored how; master weights would be lost if all were set alike.
+    const bool own = r.precision.empty() && !makes;
     p.precision = own ? "own" : r.precision.empty() ? "fp16" : r.precision;
     if (!own) p.graph = set_precision(std::move(p.graph), parse_precision(p.precision));
     if (p.imported_training)

@@ -140,7 +140,8 @@ TEST(ImportData, ClearedWeightsAreAWarningUntilTheyAreNeeded) {
 
 class ExternalData : public testing::Test {
  protected:
-  ExternalData() : folder(fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name()) {
+  ExternalData()
+      : folder(fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name()) {
     fs::create_directories(folder);
     std::ofstream out(folder / "w.bin", std::ios::binary);
     for (const float value : {9.0f, 1.0f, 2.0f, 3.0f}) out.write(reinterpret_cast<const char*>(&value), sizeof value);

@@ -131,8 +131,7 @@ TEST(ImportFolding, CausalMaskBecomesAConstant) {
   m.node("Mul", {"x", "tril"}, {"y"}, "masked");
   const Graph graph = m.import().graph;
   EXPECT_EQ(operators(graph), (std::vector<std::string>{"mul"}));
-  EXPECT_EQ(numbers_of(graph, "tril"),
-            (std::vector<double>{1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(numbers_of(graph, "tril"), (std::vector<double>{1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1}));
   EXPECT_EQ(tensor_of(graph, "tril").category, Category::Constant);
 }
 

@@ -99,7 +99,9 @@ struct ModelText {
     return *this;
   }
   // A weight without numbers.
-  ModelText& weight(const std::string& name, const std::vector<std::int64_t>& dims) { return add(tensor(name, dims, 1)); }
+  ModelText& weight(const std::string& name, const std::vector<std::int64_t>& dims) {
+    return add(tensor(name, dims, 1));
+  }
   ModelText& ints(const std::string& name, const std::vector<std::int64_t>& values) {
     return add(integers(name, values));
   }

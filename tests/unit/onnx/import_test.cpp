@@ -174,8 +174,8 @@ TEST(ImportErrors, AttributeOfTheWrongType) {
 // ---- Opsets ----
 
 TEST(ImportOpset, UnknownOnesAreErrors) {
-  for (const std::int64_t version : {std::int64_t{-3}, std::int64_t{0}, std::int64_t{6}, std::int64_t{26},
-                                     std::int64_t{1} << 60}) {
+  for (const std::int64_t version :
+       {std::int64_t{-3}, std::int64_t{0}, std::int64_t{6}, std::int64_t{26}, std::int64_t{1} << 60}) {
     ModelText m = conv_relu();
     m.proto.mutable_opset_import(0)->set_version(version);
     const auto errors = errors_of(m);
