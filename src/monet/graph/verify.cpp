@@ -114,12 +114,9 @@ class Verifier {
     if (g_[t].shape != type.shape)
       fault("node '{}' ({}): output '{}' is {}, should be {}", node.name, operator_name(node.op), tensor_name(t),
             to_string(g_[t].shape), to_string(type.shape));
-    const Element have = g_[t].format.element, want = type.format.element;
-    // Masks may be held in a byte or a bit; a float result may be stored in another float format.
-    const bool fits = have == want || (is_truth(have) && is_truth(want)) || (is_float(have) && is_float(want));
-    if (!fits)
+    if (!can_store(type.format, g_[t].format))
       fault("node '{}' ({}): output '{}' is {}, should be {}", node.name, operator_name(node.op), tensor_name(t),
-            name(have), name(want));
+            to_string(g_[t].format), to_string(type.format));
   }
 
   // A rank in which phases follow one another; recomputation belongs to the backward pass.

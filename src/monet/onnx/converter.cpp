@@ -84,6 +84,7 @@ OperandId Converter::need(const OnnxCall& call, std::size_t i) const {
 
 OperandId Converter::constant(const std::string& name, Shape shape, Element element, std::vector<double> numbers,
                               bool visible) {
+  MONET_ASSERT(std::ssize(numbers) == elements(shape), "a constant has as many numbers as elements");
   return bind(Operand{.name = name,
                       .shape = std::move(shape),
                       .format = Format{element},
@@ -265,6 +266,7 @@ std::optional<OperandId> Converter::fold_empty(const Op& op, const std::vector<O
   for (const OperandId id : in)
     if (id == kNoOperand || !operands_[id.index()].known) return std::nullopt;
   const Operand& first = operands_[in[0].index()];
+  if (const View* view = std::get_if<View>(&op); view && elements(view->shape) != 0) return std::nullopt;
   if (const View* view = std::get_if<View>(&op)) return constant(out, view->shape, first.format.element, {}, visible);
   if (const Cast* cast = std::get_if<Cast>(&op)) return constant(out, first.shape, cast->to, {}, visible);
   if (std::holds_alternative<Unary>(op)) return constant(out, first.shape, first.format.element, {}, visible);

@@ -10,7 +10,7 @@
 namespace monet {
 namespace {
 
-constexpr std::size_t kMostNodes = 2'000'000;  // a few nested functions can multiply without end
+constexpr std::size_t kMostNodes = 1'000'000;  // a few nested functions can multiply without end
 constexpr std::size_t kDeepest = 50;
 
 std::unordered_set<std::string> defined_in(const pb::GraphProto& graph) {
@@ -105,20 +105,23 @@ class Flattener {
   }
 
   void add(const pb::NodeProto& node, const std::string& where, const std::string& name, std::int64_t opset) {
-    if (flat.nodes.size() >= kMostNodes) {
-      if (!full_) findings_.error(where, fmt::format("inlining functions gives more than {} nodes", kMostNodes));
-      full_ = true;
-      return;
-    }
     const auto it = functions_.find(domain_of(node) + ":" + node.op_type());
     if (it == functions_.end()) {
       flat.nodes.push_back(FlatNode{&node, where, name, opset});
       return;
     }
     const std::string& key = it->first;
-    if (std::find(stack_.begin(), stack_.end(), key) != stack_.end() || stack_.size() >= kDeepest) {
+    if (stack_.empty() && size_of(key, 0) > kMostNodes - std::min(kMostNodes, flat.nodes.size())) {
+      findings_.error(where, fmt::format("inlining its functions gives more than {} nodes", kMostNodes));
+      return;
+    }
+    if (std::find(stack_.begin(), stack_.end(), key) != stack_.end()) {
       findings_.error(where,
                       fmt::format("functions call each other in a circle: {} -> {}", fmt::join(stack_, " -> "), key));
+      return;
+    }
+    if (stack_.size() >= kDeepest) {
+      findings_.error(where, fmt::format("functions are nested more than {} deep", kDeepest));
       return;
     }
     stack_.push_back(key);
@@ -129,6 +132,18 @@ class Flattener {
   FlatModel flat;
 
  private:
+  // Nodes a function stands for when everything in it is inlined, counted without doing so; circles count nothing.
+  std::size_t size_of(const std::string& key, std::size_t depth) {
+    const auto function = functions_.find(key);
+    if (function == functions_.end() || depth > kDeepest) return 1;
+    const auto [it, fresh] = sizes_.emplace(key, 0);
+    if (!fresh) return it->second;
+    std::size_t total = 0;
+    for (const auto& node : function->second->node())
+      total = std::min(kMostNodes + 1, total + size_of(domain_of(node) + ":" + node.op_type(), depth + 1));
+    return sizes_[key] = total;
+  }
+
   void expand(const pb::NodeProto& call, const pb::FunctionProto& function, const std::string& where,
               const std::string& name, std::int64_t opset) {
     if (call.input_size() > function.input_size() || call.output_size() > function.output_size()) {
@@ -151,7 +166,7 @@ class Flattener {
     for (const auto& attribute : call.attribute()) given[attribute.name()] = &attribute;
     for (const auto& import : function.opset_import())
       if (import.domain().empty() || import.domain() == "ai.onnx") opset = import.version();
-    for (int i = 0; i < function.node_size() && !full_; ++i) {
+    for (int i = 0; i < function.node_size(); ++i) {
       const pb::NodeProto& node = function.node(i);
       pb::NodeProto& copy = flat.inlined.emplace_back(node);
       resolve_references(copy, given);
@@ -188,8 +203,8 @@ class Flattener {
   Findings& findings_;
   std::unordered_map<std::string, const pb::FunctionProto*> functions_;
   std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, std::size_t> sizes_;
   std::vector<std::string> stack_;
-  bool full_ = false;
 };
 
 }  // namespace

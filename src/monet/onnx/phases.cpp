@@ -134,8 +134,13 @@ class PhaseFinder {
         if (t == kNoTensor) continue;
         const auto p = producer(t);
         if (p && distance.count(*p)) {
-          f.state |= facts[*p].state;
-          for (const TensorId gradient : facts[*p].gradients) f.see(gradient);
+          const NodeFacts& before = facts[*p];
+          f.state |= before.state;
+          // A sum of gradients is one from there on.
+          if (!before.state && !before.one_gradient())
+            f.see(t);
+          else
+            for (const TensorId gradient : before.gradients) f.see(gradient);
         } else if (depends_[t.index()]) {
           if (!is_single(g_[t])) f.see(t);
         } else if (is_state(t, n == maker)) {

@@ -22,10 +22,10 @@ struct ModelRequest {
   std::string optimizer = "adamw";
   std::string loss = "cross_entropy";  // or mse
   std::string train = "all";           // none: inference
-  std::string precision;      // empty: fp16 for training, the file's own if it trains already or is for inference
-  std::string save = "lean";  // or torch
-  std::string attention = "written";  // or online
-  std::string recompute;              // "": none; "all" or an expression searched in saved tensors' names
+  std::string precision;               // empty: fp16 for a training we make, else the model's own
+  std::string save = "lean";           // or torch
+  std::string attention = "written";   // or online
+  std::string recompute;               // "": none; "all" or an expression searched in saved tensors' names
   bool recompute_per_consumer = false;
   bool fold_batch_norm = false;
   std::optional<double> clip_norm;

@@ -114,9 +114,9 @@ TEST(AttentionMask, ARowThatSeesNothingGivesZeros) {
 TEST(AttentionGradients, OperandsOfTheWrongSizeAreRefused) {
   const A q = random_array({2, 4}, 1), v = random_array({2, 4}, 2), lse{{2, 1}, {0, 0}},
           narrow = random_array({2, 3}, 3);
-  EXPECT_THROW(evaluate_all<double>(AttentionGradient{}, {&narrow, &q, &q, &v, &narrow, &lse}), ValueError);
+  EXPECT_THROW(evaluate_all<double>(AttentionGradient{}, {&narrow, &q, &q, &v, &narrow, &lse}), ShapeError);
   const A short_lse{{1, 1}, {0}};
-  EXPECT_THROW(evaluate_all<double>(AttentionGradient{}, {&q, &q, &q, &v, &q, &short_lse}), ValueError);
+  EXPECT_THROW(evaluate_all<double>(AttentionGradient{}, {&q, &q, &q, &v, &q, &short_lse}), ShapeError);
 }
 
 }  // namespace

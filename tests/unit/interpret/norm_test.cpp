@@ -214,8 +214,8 @@ TEST(NormGradients, FrozenNeedsItsInputOnlyForTheScale) {
 
 TEST(NormPasses, StatisticsOfTheWrongSizeAreRefused) {
   const A x = random_array({2, 3, 4}, 1), two{{2}, {0, 1}}, three{{3}, {0, 1, 2}};
-  EXPECT_THROW(evaluate_one<double>(NormPart{NormPass::Apply}, {&x, &two, &three}), ValueError);
-  EXPECT_THROW(evaluate_one<double>(NormPart{NormPass::Apply}, {&x, &three}), ValueError);
+  EXPECT_THROW(evaluate_one<double>(NormPart{NormPass::Apply}, {&x, &two, &three}), ShapeError);
+  EXPECT_THROW(evaluate_one<double>(NormPart{NormPass::Apply}, {&x, &three}), ShapeError);
 }
 
 // ---- Local response normalisation ----

@@ -91,10 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{"mobilenetv2.onnx", 100, 0, {2, 1000}}, Expected{"resnet18.onnx", 49, 0, {2, 1000}},
                     Expected{"resnet50.training.onnx", 175, 0, {2, 1000}}, Expected{"swiglu.onnx", 6, 0, {2, 4096}},
                     Expected{"unet.training.onnx", 44, 0, {2, 2, 32, 32}}),
-    [](const auto& info) {
-      std::string name = info.param.file.substr(0, info.param.file.find('.'));
-      return name;
-    });
+    [](const auto& instance) { return instance.param.file.substr(0, instance.param.file.find('.')); });
 
 }  // namespace
 }  // namespace monet::test

@@ -50,7 +50,7 @@ TEST(ImportConv, OneAndThreeDimensionsGroupsDilation) {
   m.output("y").output("z");
   auto& line = m.node("Conv", {"a", "v"}, {"y"});
   set(line, "group", 2);
-  set(line, "dilations", {3});
+  set(line, "dilations", Ints{3});
   m.node("Conv", {"b", "w"}, {"z"});
   const Graph graph = m.import().graph;
   EXPECT_EQ(shape_of(graph, "y"), (Shape{1, 8, 14}));
