@@ -71,7 +71,7 @@ fuzz: setup-test
 
 bench: build
 	@echo "== bench: wall time and memory of the verbs"
-	@/usr/bin/python3 tools/bench.py build/release/monet
+	@/usr/bin/python3 bench/verbs.py build/release/monet
 
 format:
 	@echo "== format: clang-format-14 over src, tests, bench"

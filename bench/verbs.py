@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Wall time and memory of the verbs, as a user meets them: process start, model, result.
 
-    tools/bench.py MONET [RUNS]
+    bench/verbs.py MONET [RUNS]
 
 Prints the median of RUNS (5) and the spread; the peak is of the resident memory. Exit code 1 if a command fails.
 """
