@@ -73,7 +73,7 @@ void load_onnx(const ModelRequest& r, Prepared& p) {
   p.trained_parameters = import.trained_parameters;
   const bool plain =
       std::all_of(p.graph.nodes.begin(), p.graph.nodes.end(), [](const Node& n) { return n.phase == Phase::Forward; });
-  if (plain) p.graph = recompose_activations(recompose_norms(std::move(p.graph)));
+  if (plain) p.graph = recompose_activations(recompose_norms(fold_constants(std::move(p.graph))));
 }
 
 void load(const ModelRequest& r, Prepared& p) {
