@@ -92,35 +92,27 @@ Arguments parse(const std::vector<std::string>& words) {
   return a;
 }
 
-// Writes arrays to files numbered in the order they come.
-class Folder {
- public:
-  explicit Folder(std::filesystem::path path) : path_(std::move(path)) { std::filesystem::create_directories(path_); }
+Json describe(const Tensor& tensor) {
+  return Json::object()
+      .set("name", tensor.name)
+      .set("shape", tensor.shape)
+      .set("category", name(tensor.category))
+      .set("element", name(tensor.format.element))
+      .set("bytes", bytes(tensor));
+}
+
+// The elements of many tensors one behind the other. One file: an iteration has hundreds.
+struct Numbers {
+  std::string bytes;
 
   template <class T>
-  Json describe(const Tensor& tensor, const Array<T>& array) {
+  Json add(const Tensor& tensor, const Array<T>& array) {
     static_assert(std::endian::native == std::endian::little);
-    const std::string file = fmt::format("{:04}.bin", files_++);
-    std::string bytes(array.data.size() * sizeof(T), '\0');
-    std::memcpy(bytes.data(), array.data.data(), bytes.size());
-    write_file((path_ / file).string(), bytes);
-    return describe(tensor).set("file", file);
+    const std::size_t offset = bytes.size();
+    bytes.resize(offset + array.data.size() * sizeof(T));
+    if (!array.data.empty()) std::memcpy(bytes.data() + offset, array.data.data(), array.data.size() * sizeof(T));
+    return describe(tensor).set("offset", offset);
   }
-
-  static Json describe(const Tensor& tensor) {
-    return Json::object()
-        .set("name", tensor.name)
-        .set("shape", tensor.shape)
-        .set("category", name(tensor.category))
-        .set("element", name(tensor.format.element))
-        .set("bytes", bytes(tensor));
-  }
-
-  void write_index(const Json& index) { write_file((path_ / "index.json").string(), index.dump(1) + "\n"); }
-
- private:
-  std::filesystem::path path_;
-  int files_ = 0;
 };
 
 // Scales of 1, biases of 0 and fresh running statistics hide mistakes: every one gets a part of its own.
@@ -145,7 +137,7 @@ TensorId start_of(const Graph& graph, TensorId t) {
 }
 
 template <class T>
-void run_steps(const Arguments& a, const Prepared& p, Folder& folder, Json& index) {
+void run_steps(const Arguments& a, const Prepared& p, Numbers& numbers, Json& index) {
   Values<T> given;
   for (const auto& [name, array] : p.values)
     given[name] = Array<T>{array.shape, std::vector<T>(array.data.begin(), array.data.end())};
@@ -155,7 +147,7 @@ void run_steps(const Arguments& a, const Prepared& p, Folder& folder, Json& inde
   Json sources = Json::array(), gradients = Json::array(), after = Json::array(), losses = Json::array();
   for (const Tensor& tensor : p.graph.tensors)
     if (const auto value = values.find(tensor.name); value != values.end())
-      sources.push(folder.describe(tensor, value->second));
+      sources.push(numbers.add(tensor, value->second));
   for (std::int64_t s = 0; s < a.steps; ++s) {
     RunOptions options{.step = static_cast<std::uint64_t>(s), .keep = {}};
     if (s == 0) options.keep = p.gradients;
@@ -163,13 +155,13 @@ void run_steps(const Arguments& a, const Prepared& p, Folder& folder, Json& inde
     losses.push(static_cast<double>(result.at(p.graph[p.loss].name).data[0]));
     for (std::size_t w = 0; s == 0 && w < p.weights.size(); ++w) {
       const Tensor& gradient = p.graph[p.gradients[w]];
-      gradients.push(folder.describe(gradient, result.at(gradient.name)).set("weight", p.graph[p.weights[w]].name));
+      gradients.push(numbers.add(gradient, result.at(gradient.name)).set("weight", p.graph[p.weights[w]].name));
     }
     for (const TensorId t : p.graph.outputs) {
       const TensorId old = start_of(p.graph, t);
       if (old == kNoTensor || !values.contains(p.graph[old].name)) continue;
       values[p.graph[old].name] = result.at(p.graph[t].name);
-      if (s + 1 == a.steps) after.push(folder.describe(p.graph[old], values[p.graph[old].name]));
+      if (s + 1 == a.steps) after.push(numbers.add(p.graph[old], values[p.graph[old].name]));
     }
   }
   index.set("sources", sources).set("losses", losses).set("gradients", gradients).set("after", after);
@@ -178,18 +170,20 @@ void run_steps(const Arguments& a, const Prepared& p, Folder& folder, Json& inde
 void write_iterations(const Arguments& a) {
   const Prepared p = prepare(a.request);
   if (!p.is_training || p.imported_training) refuse(a.request.model, "there is no iteration of ours to run");
-  Folder folder(a.folder);
   Json index = Json::object();
   index.set("model", a.request.model).set("number", a.in_double ? "float64" : "float32");
   Json saved = Json::array();
-  for (const TensorId t : saved_activations(p.graph)) saved.push(Folder::describe(p.graph[t]));
+  for (const TensorId t : saved_activations(p.graph)) saved.push(describe(p.graph[t]));
   index.set("saved", saved);
   Json notes = Json::array();
   for (const std::string& note : p.notes) notes.push(note);
   index.set("notes", notes);
-  if (a.steps > 0 && a.in_double) run_steps<double>(a, p, folder, index);
-  if (a.steps > 0 && !a.in_double) run_steps<float>(a, p, folder, index);
-  folder.write_index(index);
+  Numbers numbers;
+  if (a.steps > 0 && a.in_double) run_steps<double>(a, p, numbers, index);
+  if (a.steps > 0 && !a.in_double) run_steps<float>(a, p, numbers, index);
+  std::filesystem::create_directories(a.folder);
+  write_file((a.folder / "numbers.bin").string(), numbers.bytes);
+  write_file((a.folder / "index.json").string(), index.dump(1) + "\n");
 }
 
 }  // namespace

@@ -25,9 +25,12 @@ class Dump:
         self.notes = index["notes"]
         self.losses = index.get("losses", [])
 
+        numbers = np.fromfile(folder / "numbers.bin", dtype=index["number"])
+
         def read(entry):
-            data = np.fromfile(folder / entry["file"], dtype=index["number"])
-            return torch.from_numpy(data.reshape(entry["shape"]).copy())
+            start = entry["offset"] // numbers.itemsize
+            count = int(np.prod(entry["shape"], dtype=np.int64))
+            return torch.from_numpy(numbers[start:start + count].reshape(entry["shape"]).copy())
 
         sources = index.get("sources", [])
         self.weights = {e["name"]: read(e) for e in sources if e["category"] == "weight"}

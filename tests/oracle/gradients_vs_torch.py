@@ -4,22 +4,22 @@
 
 Same weights, same batch on both sides. Compared are the losses of every step, every parameter's gradient of the first
 step, and every weight, optimizer state and running statistic after the last one. Torch computes in double; MONET does
-too, where only a mistake can exceed 1e-9, and then once more in float, from the same numbers. (Float against float would
-blame us for torch's rounding: in MobileNetV2 it takes the other side of one ReLU6 and is 1.6% off.)
+too, where only a mistake can exceed 1e-9, and then once more in float, from the same numbers. (Float against float
+would blame us for torch's rounding: in MobileNetV2 it takes the other side of one ReLU6 and is 1.6% off.)
 
 How errors are measured
   gradient   largest difference over the largest element of that gradient. Some gradients are zero by structure (the
              bias of attention's keys, which softmax does not see; the bias of a normalisation that another one follows)
              and hold nothing but rounding. A gradient below 1e-11 of the model's largest in torch must be below that
              (float: 1e-5) here too; it is then counted, and neither it nor its weight is compared further.
-  weight     largest difference, less two units in the last place for every step, over the largest change of that weight.
+  weight     largest difference, less two units in the last place for every step, over the weight's largest change.
   state      of the optimizer: largest difference over the largest element.
 
-Adam divides by the gradient's own size, so that an element whose gradient is mere rounding moves a full step in a random
-direction. In double such gradients, 1e-17, disappear beside Adam's epsilon of 1e-8. In float they do not: float cases of
-Adam are those of perceptrons and transformers (deep convolutional networks hand the random steps on, amplified), and
-leave out elements whose first gradient is below 1e-4 of their tensor's largest, or 1e-6 of the model's; how many is
-printed.
+Adam divides by the gradient's own size, so that an element whose gradient is mere rounding moves a full step in a
+random direction. In double such gradients, 1e-17, disappear beside Adam's epsilon of 1e-8. In float they do not: float
+cases of Adam are those of perceptrons and transformers (deep convolutional networks hand the random steps on,
+amplified), and leave out elements whose first gradient is below 1e-4 of their tensor's largest, or 1e-6 of the
+model's, but not zero; how many is printed.
 """
 import argparse
 import copy
@@ -64,7 +64,7 @@ STATES = {"exp_avg": ".m", "exp_avg_sq": ".v", "momentum_buffer": ".velocity"}  
 
 LIMITS = {
     "float": {"gradients": 1e-4, "weights": 2e-3, "optimizer": 1e-3, "statistics": 1e-5, "losses": 1e-5},
-    "double": {"gradients": 1e-9, "weights": 1e-7, "optimizer": 1e-8, "statistics": 1e-9, "losses": 1e-9},
+    "double": {"gradients": 1e-9, "weights": 1e-6, "optimizer": 1e-8, "statistics": 1e-8, "losses": 1e-9},
     # A file states constants (1/6, the scale of attention) in float.
     "onnx": {"gradients": 1e-6, "weights": 1e-6, "optimizer": 1e-6, "statistics": 1e-7, "losses": 1e-7},
 }
@@ -254,15 +254,17 @@ def named(name):
     return next((spec, batch) for spec, batch in MODELS if spec.startswith(name + ":"))
 
 
-def gradient_cases():
+def gradient_cases(full):
     for (spec, batch), number, save in itertools.product(MODELS, ("double", "float"), ("lean", "torch")):
+        if not full and spec.startswith("mobilenet") and (number, save) in (("double", "lean"), ("float", "torch")):
+            continue  # the slowest models
         yield spec, {"batch": batch, "number": number, "save": save, "optimizer": "sgd", "steps": 1}
 
 
 def optimizer_cases(full):
     for (spec, batch), optimizer in itertools.product(MODELS, OPTIMIZERS):
         name = spec.split(":")[0]
-        heavy = name.startswith("mobilenet") and optimizer not in ("momentum", "adamw")
+        heavy = name.startswith("mobilenet") and optimizer != {"mobilenet_v2": "momentum"}.get(name, "adamw")
         if full or (not heavy and (optimizer in PLAIN or name in ("mlp", "gpt2"))):
             yield spec, {"batch": batch, "number": "double", "optimizer": optimizer, "steps": 3}
         convolutional = name.startswith(("resnet", "mobilenet"))
@@ -310,7 +312,7 @@ def main():
     tally, models = Tally(), {}
     torch.set_default_dtype(torch.float64)  # constant tables of the models as exact as ours
     full = arguments.full
-    for spec, options in itertools.chain(gradient_cases(), optimizer_cases(full), other_cases(), onnx_cases(),
+    for spec, options in itertools.chain(gradient_cases(full), optimizer_cases(full), other_cases(), onnx_cases(),
                                          large_cases() if full else ()):
         if arguments.only not in show(spec, options):
             continue

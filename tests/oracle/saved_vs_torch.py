@@ -154,21 +154,28 @@ def operands_of_mse(case):
 
 
 EXPLAINED = {
-    "divisor of the loss": (divisor_of_the_loss, "nll_loss keeps its total weight, one number; we divide by a constant"),
-    "Python scalars": (python_scalars, "x * 0.5 keeps 0.5 as a tensor of one double; our constants are not activations"),
-    "input of the mean": (input_of_the_mean, "torch 1.13 keeps the input of mean(dim) for its size alone; later versions "
-                          "keep the size. It shows where nothing else keeps it: behind a ReLU6 or hard-swish"),
-    "whole behind a slice": (whole_behind_a_slice, "x[:, 0] is a view: the whole of x stays. Our Slice is a tensor of "
-                             "its own"),
-    "noise of dropout": (noise_of_dropout, "on the CPU torch writes dropout as x * noise and keeps the noise in float; "
-                         "on a GPU, and in our policy, a mask of one byte an element"),
-    "written-out RMSNorm": (written_out_rms_norm, "torch 1.13 has no RMSNorm: the product with the weight keeps x/rms, "
-                            "and mean(dim) keeps x², see above. Our fused one keeps x and 1/rms"),
-    "repeated heads": (repeated_heads, "expand().reshape() copies keys and values for every head of their group; our "
-                       "Expand is a view"),
-    "packed projection": (packed_projection, "with batch 1 the heads need no copy: q, k and v stay views of the packed "
-                          "projection. The same bytes in one storage instead of three"),
-    "operands of the squared error": (operands_of_mse, "mse_loss keeps both operands; we keep their difference"),
+    "divisor of the loss": (
+        divisor_of_the_loss, "nll_loss keeps its total weight, one number; we divide by a constant"),
+    "Python scalars": (
+        python_scalars, "x * 0.5 keeps 0.5 as a tensor of one double; our constants are not activations"),
+    "input of the mean": (
+        input_of_the_mean, "torch 1.13 keeps the input of mean(dim) for its size alone; later versions keep the size. "
+        "It shows where nothing else keeps it: behind a ReLU6 or hard-swish"),
+    "whole behind a slice": (
+        whole_behind_a_slice, "x[:, 0] is a view: the whole of x stays. Our Slice is a tensor of its own"),
+    "noise of dropout": (
+        noise_of_dropout, "on the CPU torch writes dropout as x * noise and keeps the noise in float; on a GPU, and in "
+        "our policy, a mask of one byte an element"),
+    "written-out RMSNorm": (
+        written_out_rms_norm, "torch 1.13 has no RMSNorm: the product with the weight keeps x/rms, and mean(dim) keeps "
+        "x², see above. Our fused one keeps x and 1/rms"),
+    "repeated heads": (
+        repeated_heads, "expand().reshape() copies keys and values for every head of a group; our Expand is a view"),
+    "packed projection": (
+        packed_projection, "with batch 1 the heads need no copy: q, k and v stay views of the packed projection. The "
+        "same bytes in one storage instead of three"),
+    "operands of the squared error": (
+        operands_of_mse, "mse_loss keeps both operands; we keep their difference"),
 }
 
 # ---- The two sides ----

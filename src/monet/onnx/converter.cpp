@@ -211,6 +211,7 @@ std::vector<OperandId> Converter::add(const OnnxCall& call, Op op, std::vector<O
       results.push_back(kNoOperand);
       continue;
     }
+    note_makers();
     results.push_back(bind(Operand{.name = out[results.size()],
                                    .shape = builder[made].shape,
                                    .format = builder[made].format,
@@ -311,7 +312,30 @@ std::vector<OperandId> Converter::add_fallback(const OnnxCall& call, const Fallb
   return results;
 }
 
-void Converter::mark_loss(const OnnxCall&) {
+void Converter::note_makers() {
+  const Graph& graph = builder.graph();
+  makers_.resize(graph.tensors.size(), kNoNode);
+  for (const TensorId t : graph.nodes.back().outputs)
+    if (t != kNoTensor) makers_[t.index()] = NodeId{static_cast<std::uint32_t>(graph.nodes.size() - 1)};
+}
+
+OperandId Converter::operand_of(TensorId tensor) {
+  Operand operand;
+  operand.name = builder[tensor].name;
+  operand.shape = builder[tensor].shape;
+  operand.format = builder[tensor].format;
+  operand.tensor = tensor;
+  return bind(std::move(operand), false);
+}
+
+const Node* Converter::maker(OperandId id) const {
+  const TensorId t = operands_[id.index()].tensor;
+  if (t == kNoTensor || t.index() >= makers_.size() || makers_[t.index()] == kNoNode) return nullptr;
+  return &builder.graph()[makers_[t.index()]];
+}
+
+void Converter::mark_loss(const OnnxCall& call) {
+  if (parse_phase_note(call.proto.doc_string())) return;  // the file knows better
   for (std::size_t n = call_begin_; n < builder.graph().nodes.size(); ++n)
     if (builder.graph().nodes[n].phase == Phase::Forward) builder.graph().nodes[n].phase = Phase::Loss;
 }

@@ -71,7 +71,8 @@ class Converter {
   void apply_notes();
   void report();  // one warning per kind, not per node
   Builder builder;
-  bool has_phases = false;          // the file says which phase its nodes belong to
+  bool has_phases = false;  // the file says which phase its nodes belong to
+  const std::unordered_set<std::string>& bypassed() const { return read_through_; }
   std::optional<std::size_t> seed;  // the first node that starts gradients, by its place in the graph
 
   // ---- For the operators' rules ----
@@ -115,12 +116,17 @@ class Converter {
   // The tensor of an operand; constants and weights become sources now.
   TensorId tensor(OperandId id);
 
+  OperandId operand_of(TensorId tensor);  // a tensor of the graph as an operand
+  // The node that made an operand, if one did. A rule that reads through it instead of its result says so: it may go.
+  const Node* maker(OperandId id) const;
+  void read_through(OperandId id) { read_through_.insert(maker(id)->name); }
   void mark_loss(const OnnxCall& call);  // nodes added since the call began belong to the loss
   void convert_branch(const OnnxCall& call, const pb::GraphProto& branch);
   void note_fallback(const OnnxCall& call, const std::string& reason);
   void note_guess(const std::string& name) { guesses_.push_back("'" + name + "'"); }
 
  private:
+  void note_makers();
   static const std::string& first_output(const OnnxCall& call);
   OperandId bind(Operand operand, bool visible = true);
   void convert(const FlatNode& node);
@@ -150,6 +156,8 @@ class Converter {
   std::unordered_set<std::string> used_;        // names somebody reads
   std::unordered_set<std::string> parameters_;  // names read where layers keep their parameters
   std::unordered_map<std::string, ValueNote> notes_;
+  std::vector<NodeId> makers_;  // by tensor
+  std::unordered_set<std::string> read_through_;
   std::deque<pb::GraphProto> branch_graphs_;  // what the nodes of branches point to
   std::deque<FlatModel> branches_;
   std::size_t call_begin_ = 0, converted_ = 0, depth_ = 0;

@@ -159,6 +159,14 @@ void Converter::add_inputs() {
 }
 
 void Converter::add_outputs() {
+  // A weight can be written without being read: in mixed precision the next iteration reads it.
+  for (const auto& info : model_.graph().output()) {
+    const auto note = notes_.find(info.name());
+    const auto old = note == notes_.end() ? names_.end() : names_.find(note->second.overwrites);
+    if (old == names_.end()) continue;
+    const Operand& operand = operands_[old->second.index()];
+    if (operand.stored && elements(operand.shape) > 0) tensor(old->second);
+  }
   for (const auto& output : model_.graph().output()) {
     const auto it = names_.find(output.name());
     if (it == names_.end() || operands_[it->second.index()].broken) continue;
@@ -200,7 +208,9 @@ void Converter::apply_notes() {
     const auto note = notes_.find(tensor.name);
     if (note == notes_.end()) continue;
     if (note->second.category) tensor.category = *note->second.category;
-    if (note->second.format) tensor.format = *note->second.format;
+    // Integers and truth values are computed with in the types ONNX gave them.
+    if (note->second.format && is_float(note->second.format->element) && is_float(tensor.format.element))
+      tensor.format = *note->second.format;
     const auto target = tensors.find(note->second.overwrites);
     if (target != tensors.end() && graph[target->second].shape == tensor.shape) tensor.overwrites = target->second;
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 
@@ -10,6 +11,7 @@
 #include "monet/onnx/converter.h"
 #include "monet/onnx/order.h"
 #include "monet/onnx/phases.h"
+#include "monet/onnx/prune.h"
 #include "monet/onnx/wire.h"
 
 namespace monet {
@@ -45,6 +47,19 @@ void return_new_state(Graph& graph) {
       graph.outputs.push_back(TensorId{t});
 }
 
+// What is made of a loss belongs to it: weighted sums of several, a scale.
+void spread_loss(Graph& graph) {
+  std::vector<bool> loss(graph.tensors.size(), false);
+  for (Node& node : graph.nodes) {
+    const auto reads_loss = [&](TensorId t) { return t != kNoTensor && loss[t.index()]; };
+    if (node.phase == Phase::Forward && std::any_of(node.inputs.begin(), node.inputs.end(), reads_loss))
+      node.phase = Phase::Loss;
+    if (node.phase != Phase::Loss) continue;
+    for (const TensorId t : node.outputs)
+      if (t != kNoTensor) loss[t.index()] = true;
+  }
+}
+
 }  // namespace
 
 Import import_onnx(std::string_view bytes, const std::string& file, const ImportOptions& options) {
@@ -70,10 +85,12 @@ Import import_onnx(std::string_view bytes, const std::string& file, const Import
   Graph& graph = converter.builder.graph();
   if (!converter.has_phases && converter.seed && *converter.seed < graph.nodes.size())
     result.trained_parameters = assign_phases(graph, *converter.seed);
+  if (!converter.has_phases) spread_loss(graph);
   converter.apply_notes();
   legalise_overwrites(graph);
   if (converter.has_phases) result.trained_parameters = count_trained(graph);
   return_new_state(graph);
+  remove_unread(graph, converter.bypassed());
   // Only a file whose notes (phases, formats, updates in place) contradict its graph gets here with one.
   for (const std::string& fault : faults(graph))
     if (!findings.enough()) findings.error("graph", fault);

@@ -5,8 +5,8 @@
 
 #include "monet/onnx/operators.h"
 
-// Operators exporters use to prepare constants (masks, position tables): computed where all operands are known, an
-// estimate elsewhere.
+// Operators that pick and place single elements. Exporters use them to prepare constants (masks, position tables):
+// computed where all operands are known, an estimate elsewhere; but sums into rows are a gradient of Gather.
 
 namespace monet {
 namespace {
@@ -117,9 +117,52 @@ void gather_elements(Converter& c, const OnnxCall& call) {
   c.constant(call.out[0], c.shape(indices), c[data].format.element, std::move(out));
 }
 
+bool is_zero(const Converter& c, OperandId id) {
+  if (c.knows(id)) return std::all_of(c[id].numbers.begin(), c[id].numbers.end(), [](double x) { return x == 0; });
+  const Node* maker = c.maker(id);
+  const Fill* fill = maker ? std::get_if<Fill>(&maker->op) : nullptr;
+  return fill && fill->value == 0;
+}
+
+// Indices that vary along `axis` only, as a list: those of a tensor of one dimension, or broadcast to the others.
+OperandId index_list(Converter& c, const OnnxCall& call, OperandId indices, std::size_t axis) {
+  if (c.rank(indices) == 1) return indices;
+  const Node* maker = c.maker(indices);
+  if (!maker || !std::holds_alternative<Expand>(maker->op)) throw UnsupportedUse("indices that vary along all axes");
+  const TensorId narrow = maker->inputs[0];
+  const Tensor& tensor = c.builder[narrow];
+  const std::int64_t picked = c.shape(indices)[axis];
+  if (elements(tensor.shape) != picked || tensor.shape.size() != c.shape(indices).size() ||
+      tensor.shape[axis] != picked)
+    throw UnsupportedUse("indices that vary along all axes");
+  c.read_through(indices);
+  return reshape(c, call, c.operand_of(narrow), {picked}, "indices");
+}
+
+// Adding rows of updates to rows of data is the gradient of Gather.
+void scatter_add(Converter& c, const OnnxCall& call) {
+  const OperandId data = c.need(call, 0), indices = c.need(call, 1), updates = c.need(call, 2);
+  const Shape &d = c.shape(data), &u = c.shape(updates);
+  const auto axis = static_cast<std::size_t>(normal_axis(call.attributes.integer("axis", 0), std::ssize(d)));
+  if (c.shape(indices) != u || u.size() != d.size()) throw ModelError("indices and updates differ in shape");
+  for (std::size_t i = 0; i < d.size(); ++i)
+    if (i != axis && u[i] != d[i]) throw UnsupportedUse("updates of a part of the data");
+  const ScatterAdd op{static_cast<std::int64_t>(axis), d[axis]};
+  const OperandId list = index_list(c, call, indices, axis);
+  if (is_zero(c, data)) {
+    if (!c.knows(data)) c.read_through(data);
+    c.finish(call, op, {updates, list});
+    return;
+  }
+  const OperandId sums = c.step(call, op, {updates, list}, "sums");
+  c.finish(call, Sum{}, {data, sums});
+}
+
 void scatter_elements(Converter& c, const OnnxCall& call) {
+  const std::string reduction = call.attributes.text("reduction", "none");
+  if (reduction == "add") return scatter_add(c, call);
   need_known(c, call);
-  if (call.attributes.text("reduction", "none") != "none") throw UnsupportedUse("a reduction");
+  if (reduction != "none") throw UnsupportedUse(fmt::format("reduction '{}'", reduction));
   const OperandId data = c.need(call, 0), indices = c.need(call, 1), updates = c.need(call, 2);
   if (c.shape(updates) != c.shape(indices)) throw ModelError("indices and updates differ in shape");
   std::vector<double> numbers = c.numbers(data, "data");

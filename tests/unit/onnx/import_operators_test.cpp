@@ -410,6 +410,30 @@ TEST(ImportOperators, CrossEntropyBelongsToTheLoss) {
   EXPECT_EQ(shape_of(graph, "l"), Shape{});
 }
 
+TEST(ImportOperators, WhatIsMadeOfALossBelongsToIt) {
+  ModelText m;
+  m.input("x", {4, 10}).input("t", {4}, 7).add(ModelText::floats("half", {}, {0.5f})).output("l").output("p");
+  m.node("SoftmaxCrossEntropyLoss", {"x", "t"}, {"a", "log_prob"}, "loss");
+  m.node("Mul", {"a", "half"}, {"l"}, "scaled");
+  m.node("Exp", {"log_prob"}, {"p"}, "prob");
+  for (const Node& node : m.import().graph.nodes) EXPECT_EQ(node.phase, Phase::Loss) << node.name;
+}
+
+// Rows of updates added to zeros, indices broadcast along the row: how a gradient of Gather is written in ONNX.
+TEST(ImportOperators, ScatteredSumsAreAGradientOfGather) {
+  ModelText m(18);
+  m.input("dy", {3, 2}).input("i", {3, 1}, 7).ints("wide", {3, 2}).ints("table", {4, 2}).output("d");
+  m.node("Expand", {"i", "wide"}, {"rows"});
+  m.node("ConstantOfShape", {"table"}, {"zeros"});
+  auto& scatter = m.node("ScatterElements", {"zeros", "rows", "dy"}, {"d"});
+  set(scatter, "axis", 0);
+  set_text(scatter, "reduction", "add");
+  const Graph graph = m.import().graph;
+  EXPECT_EQ(operators(graph), (Names{"view", "scatter_add"}));  // the broadcast is gone
+  const Values<double> out = run<double>(graph, {{"dy", {{3, 2}, {1, 2, 3, 4, 5, 6}}}, {"i", {{3, 1}, {2, 0, 2}}}});
+  EXPECT_EQ(out.at("d").data, (std::vector<double>{3, 4, 0, 0, 6, 8, 0, 0}));
+}
+
 // ---- Functions ----
 
 ModelText with_function() {
