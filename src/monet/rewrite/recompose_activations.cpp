@@ -25,7 +25,7 @@ class ActivationFinder {
   std::optional<Found> at(const Node& node) const {
     const Binary* op = std::get_if<Binary>(&node.op);
     if (!op || op->kind != BinaryKind::Mul || node.phase != Phase::Forward) return std::nullopt;
-    for (const std::size_t i : {0, 1}) {
+    for (const std::size_t i : {0u, 1u}) {
       const TensorId x = node.inputs[1 - i];
       if (const Node* gate = p_.unary(node.inputs[i], UnaryKind::Sigmoid); gate && gate->inputs[0] == x)
         return Found{UnaryKind::Silu, x};

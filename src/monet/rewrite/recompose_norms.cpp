@@ -29,7 +29,7 @@ class NormFinder {
     const Binary* op = std::get_if<Binary>(&node.op);
     if (!op || node.phase != Phase::Forward) return std::nullopt;
     if (op->kind == BinaryKind::Add)
-      for (const std::size_t i : {0, 1})
+      for (const std::size_t i : {0u, 1u})
         if (auto found = scaled_operand(node.inputs[i]);
             found && is_parameter(node.inputs[1 - i], *found) && found->kind == NormKind::Layer) {
           found->bias = node.inputs[1 - i];
@@ -47,7 +47,7 @@ class NormFinder {
   }
 
   std::optional<Found> scaled(const Node& product) const {
-    for (const std::size_t i : {0, 1}) {
+    for (const std::size_t i : {0u, 1u}) {
       const Node* inner = p_.made_by<Binary>(product.inputs[i]);
       if (!inner) continue;
       if (auto found = core(*inner); found && is_parameter(product.inputs[1 - i], *found)) {
@@ -70,7 +70,7 @@ class NormFinder {
       if (const Node* root = p_.unary(node.inputs[1], UnaryKind::Sqrt))
         return from_variance(node.inputs[0], root->inputs[0]);
     if (kind == BinaryKind::Mul)
-      for (const std::size_t i : {0, 1}) {
+      for (const std::size_t i : {0u, 1u}) {
         const TensorId variance = inverse_root(node.inputs[i]);
         if (variance != kNoTensor)
           if (auto found = from_variance(node.inputs[1 - i], variance)) return found;
@@ -107,7 +107,7 @@ class NormFinder {
     if (!sum) return std::nullopt;
     Found found;
     TensorId variance = kNoTensor;
-    for (const std::size_t i : {0, 1})
+    for (const std::size_t i : {0u, 1u})
       if (const auto e = p_.number(sum->inputs[i])) found.epsilon = *e, variance = sum->inputs[1 - i];
     if (variance == kNoTensor) return std::nullopt;
     const std::size_t rank = g_[d].shape.size();
