@@ -116,9 +116,9 @@ class Hygiene(Tree):
         self.assertIsNone(self.fault("src/monet/work/work.cpp", '#include "monet/work/work.h"\n'))
 
     def test_each_fault_is_found(self):
-        cases = {"absolute path": 'open("/ro' 'ot/model.onnx");\n', "unfinished": "// TO" "DO later\n", "tab": "\tint a;\n",
-                 "registry": "https://py" "pi.org/simple\n", "blanks": "int a; \n", "carriage": "int a;\r\n",
-                 "newline": "int a;"}
+        cases = {"absolute path": 'open("/ro' 'ot/model.onnx");\n', "unfinished": "// TO" "DO later\n",
+                 "tab": "\tint a;\n", "registry": "https://py" "pi.org/simple\n", "blanks": "int a; \n",
+                 "carriage": "int a;\r\n", "newline": "int a;"}
         for expected, text in cases.items():
             with self.subTest(expected):
                 self.assertIn(expected, self.fault("src/a.cpp", text) or "")
@@ -189,7 +189,8 @@ class DocumentedCommands(Tree):
         self.assertFault("ended with 2", "```sh\nmonet fail\n```\n")
 
     def test_marked_commands_make_and_other_languages_are_not_run(self):
-        self.assertRuns(0, 2, "```console\n$ monet fail # not run\n$ make demo\nanything\n```\n```cpp\nmonet fail\n```\n")
+        self.assertRuns(0, 2, "```console\n$ monet fail # not run\n$ make demo\nanything\n```\n"
+                              "```cpp\nmonet fail\n```\n")
 
     def test_lines_go_on_after_a_backslash(self):
         self.assertRuns(1, 0, "```console\n$ monet a \\\n    b\na\nb\n```\n")

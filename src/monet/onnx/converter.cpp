@@ -16,8 +16,11 @@
 namespace monet {
 namespace {
 
-constexpr std::int64_t kMostFolded = 65536;  // elements of a constant that is kept as numbers
+constexpr std::size_t kMostFolded = 65536;  // elements of a constant that is kept as numbers
 constexpr std::size_t kMostConverted = 2'000'000;
+// Small files can ask for many large constants: from `kMostFoldedInAll` numbers on only small ones are computed, at
+// `kMostHeld` the file is refused.
+constexpr std::size_t kSmall = 64, kMostFoldedInAll = std::size_t{1} << 25, kMostHeld = std::size_t{1} << 26;
 
 // Operators cheap enough to compute while reading a file, and a function of their operands alone.
 bool may_fold(const Op& op) {
@@ -85,6 +88,8 @@ OperandId Converter::need(const OnnxCall& call, std::size_t i) const {
 OperandId Converter::constant(const std::string& name, Shape shape, Element element, std::vector<double> numbers,
                               bool visible) {
   MONET_ASSERT(std::ssize(numbers) == elements(shape), "a constant has as many numbers as elements");
+  held_ += numbers.size();
+  if (held_ > kMostHeld && numbers.size() > kSmall) throw ModelError("the file holds too many constants");
   return bind(Operand{.name = name,
                       .shape = std::move(shape),
                       .format = Format{element},
@@ -130,7 +135,7 @@ const std::vector<double>& Converter::numbers(OperandId id, const char* what) {
                                  operand.name, operand.stored->file.filename().string()));
   if (operand.stored->place == Stored::Place::Cleared)
     throw ModelError(fmt::format("{} '{}' decides a shape, and its numbers are not in the file", what, operand.name));
-  if (elements(operand.shape) > kMostFolded)
+  if (static_cast<std::size_t>(elements(operand.shape)) > kMostFolded)
     throw ModelError(fmt::format("{} '{}' has {} elements", what, operand.name, elements(operand.shape)));
   // Kept beside the stored form: it may be a weight for another reader.
   if (operand.numbers.empty()) operand.numbers = decode(*operand.stored);
@@ -233,7 +238,9 @@ std::optional<std::vector<OperandId>> Converter::fold(const Op& op, const std::v
   for (const OperandId id : in)
     if (id != kNoOperand && !operands_[id.index()].known) return std::nullopt;
   for (std::size_t i = 0; i < out.size() && i < types.size(); ++i)
-    if (elements(types[i].shape) > kMostFolded) return std::nullopt;
+    if (const auto size = static_cast<std::size_t>(elements(types[i].shape));
+        size > kMostFolded || (size > kSmall && held_ + size > kMostFoldedInAll))
+      return std::nullopt;
   std::vector<Array<double>> arrays(in.size());
   std::vector<const Array<double>*> inputs;
   for (std::size_t i = 0; i < in.size(); ++i) {

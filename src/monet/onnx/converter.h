@@ -161,6 +161,7 @@ class Converter {
   std::deque<pb::GraphProto> branch_graphs_;  // what the nodes of branches point to
   std::deque<FlatModel> branches_;
   std::size_t call_begin_ = 0, converted_ = 0, depth_ = 0;
+  std::size_t held_ = 0;  // numbers of known constants
 
   struct FallbackNote {
     std::size_t count = 0;

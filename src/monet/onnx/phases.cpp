@@ -101,6 +101,7 @@ class PhaseFinder {
 
   void visit_output(TensorId output) {
     const auto maker = producer(output);
+    if (steps_ > kMostSteps) return;
     if (!maker || !depends_[output.index()] || !belongs(*maker, g_[output].shape)) return;
     std::map<std::size_t, int> distance{{*maker, 0}};  // in node order
     std::queue<std::size_t> open;
@@ -114,6 +115,7 @@ class PhaseFinder {
         if (p && belongs(*p, g_[output].shape) && distance.emplace(*p, distance[n] + 1).second) open.push(*p);
       }
     }
+    steps_ += distance.size();
     judge(output, *maker, distance);
   }
 
@@ -277,6 +279,9 @@ class PhaseFinder {
   std::vector<bool> after_, update_, backward_;  // by node
   std::vector<bool> depends_;                    // by tensor: on the seed
   std::vector<Candidate> candidates_;
+  // Optimisers take tens of nodes per weight; a file made to waste time is left half sorted.
+  static constexpr std::size_t kMostSteps = 20'000'000;
+  std::size_t steps_ = 0;
 };
 
 struct Overwrite {

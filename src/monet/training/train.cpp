@@ -16,6 +16,7 @@ namespace monet {
 namespace {
 
 constexpr double kFirstLossScale = 65536, kGrowthInterval = 2000;  // as PyTorch's GradScaler
+constexpr std::int64_t kSeedStride = std::int64_t{1} << 32;        // every microbatch draws masks of its own
 constexpr double kClipEpsilon = 1e-6;                              // as torch.nn.utils.clip_grad_norm_
 
 std::int64_t parse_lora_rank(std::string_view text) {
@@ -32,7 +33,7 @@ std::int64_t parse_lora_rank(std::string_view text) {
 
 // Copies the nodes of one microbatch into the whole iteration. `map` says which tensor of the iteration stands for each
 // tensor of the microbatch's graph; running statistics move on from one copy to the next.
-void append_copy(Builder& b, const Graph& part, std::vector<TensorId>& map, const std::string& suffix) {
+void append_copy(Builder& b, const Graph& part, std::vector<TensorId>& map, std::int64_t k, const std::string& suffix) {
   for (const Node& node : part.nodes) {
     std::vector<TensorId> inputs, outputs;
     for (const TensorId t : node.inputs) inputs.push_back(t == kNoTensor ? kNoTensor : map[t.index()]);
@@ -47,8 +48,10 @@ void append_copy(Builder& b, const Graph& part, std::vector<TensorId>& map, cons
       map[t.index()] = copy;
       outputs.push_back(copy);
     }
+    Op op = node.op;
+    if (Dropout* dropout = std::get_if<Dropout>(&op)) dropout->seed += k * kSeedStride;
     b.graph().nodes.push_back(Node{.name = b.unique_node(node.name + suffix),
-                                   .op = node.op,
+                                   .op = std::move(op),
                                    .inputs = std::move(inputs),
                                    .outputs = std::move(outputs),
                                    .phase = node.phase,
@@ -128,7 +131,7 @@ class Assembly {
       map_[t] = b_.one(Slice{starts, shape, steps}, {first_map_[t]}, part_.tensors[t].name + suffix);
       b_[map_[t]].category = part_.tensors[t].category;
     }
-    append_copy(b_, part_, map_, suffix);
+    append_copy(b_, part_, map_, k, suffix);
     losses_.push_back(map_[loss_.index()]);
     const std::vector<TensorId> fresh = differentiate(b_, begin, b_.graph().nodes.size(), losses_.back(), seed_,
                                                       result_.weights, {.policy = o_.policy});

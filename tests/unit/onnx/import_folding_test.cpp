@@ -155,6 +155,18 @@ TEST(ImportFolding, HugeFillsAreNotAllocated) {
   EXPECT_HOLDS(text_of(errors_of(range)), "a range of");
 }
 
+// Ten thousand constants of 65536 numbers would be 5 GB.
+TEST(ImportFolding, ManyLargeConstantsAreNotAllComputed) {
+  ModelText m;
+  m.ints("n", {65536}).output("y");
+  m.node("ConstantOfShape", {"n"}, {"c0"});
+  for (int i = 0; i < 10000; ++i) m.node("Cos", {"c" + std::to_string(i)}, {"c" + std::to_string(i + 1)});
+  m.node("Neg", {"c10000"}, {"y"});
+  const Graph graph = m.import().graph;
+  EXPECT_GT(graph.nodes.size(), 5000u);
+  EXPECT_LT(graph.nodes.size(), 10000u);
+}
+
 TEST(ImportFolding, ShapesMustNotDependOnData) {
   ModelText m;
   m.input("x", {6}).input("s", {2}, 7).output("y");

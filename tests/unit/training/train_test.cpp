@@ -266,6 +266,18 @@ TEST(Train, MicrobatchesAccumulateInPlaceAndUpdateLast) {
   EXPECT_EQ(t.graph[tensor_named(t.graph, "x")].shape, (Shape{6, 3, 8, 8}));
 }
 
+TEST(Train, EveryMicrobatchDrawsItsOwnDropoutMask) {
+  TrainingOptions options;
+  options.microbatches = 3;
+  const TrainingGraph t = train(build_model("gpt2:layers=1,width=8,heads=2,vocab=11,seq=6,dropout=0.2", 1), options);
+  std::set<std::int64_t> seeds;
+  std::size_t dropouts = 0;
+  for (const Node& n : t.graph.nodes)
+    if (const Dropout* d = std::get_if<Dropout>(&n.op)) ++dropouts, seeds.insert(d->seed);
+  EXPECT_GT(dropouts, 3u);
+  EXPECT_EQ(seeds.size(), dropouts);
+}
+
 TEST(Train, RunningStatisticsPassFromMicrobatchToMicrobatch) {
   TrainingOptions options;
   options.microbatches = 2;
