@@ -164,7 +164,7 @@ int parse_and_run(int argc, char** argv) {
   check->callback([&] { code = run_check(files, output); });
 
   CLI::App* demo = app.add_subcommand("demo", "two training iterations summarised, their gradients verified");
-  add_output_options(*demo, output);
+  demo->add_flag("--quiet", output.quiet, "no progress");
   demo->callback([&] { code = run_demo(output); });
 
   // CLI11 takes an unknown verb for a missing one: say what there is.

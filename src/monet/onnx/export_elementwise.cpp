@@ -109,7 +109,7 @@ std::string_view onnx_name(BinaryKind kind) {
 Value larger_slope(Scope& s, UnaryKind kind, double a, double b, const Value& x) {
   const auto constant = [&](double value) { return s.scalar(value, x.element); };
   if (kind == UnaryKind::Clip)
-    return s.make("And", {s.compare("GreaterOrEqual", x, constant(a)), s.compare("LessOrEqual", x, constant(b))});
+    return s.make("And", {s.compare("Greater", x, constant(a)), s.compare("Less", x, constant(b))});
   if (kind == UnaryKind::HardSigmoid) {
     const Value line = s.add(s.mul(x, a), b);
     return s.make("And", {s.compare("Greater", line, constant(0)), s.compare("Less", line, constant(1))});

@@ -18,8 +18,9 @@ bool has_mask(UnaryKind kind) {
 }
 
 bool follows_from_output(UnaryKind kind) {
-  return kind == UnaryKind::Relu || kind == UnaryKind::Sigmoid || kind == UnaryKind::Tanh || kind == UnaryKind::Exp ||
-         kind == UnaryKind::Sqrt || kind == UnaryKind::Rsqrt || kind == UnaryKind::Reciprocal || kind == UnaryKind::Neg;
+  return kind == UnaryKind::Relu || kind == UnaryKind::Clip || kind == UnaryKind::Sigmoid || kind == UnaryKind::Tanh ||
+         kind == UnaryKind::Exp || kind == UnaryKind::Sqrt || kind == UnaryKind::Rsqrt ||
+         kind == UnaryKind::Reciprocal || kind == UnaryKind::Neg;
 }
 
 Value masked(Scope& s, const UnaryGradient& op, const Value& dy, const Value& mask) {
@@ -112,7 +113,8 @@ void write(const UnaryGradient& op, Scope& s) {
     case Source::Mask: return s.out(0, masked(s, op, dy, s.in(1, Element::Bool)));
     case Source::Input: return s.out(0, from_input(s, op, dy, s.in(1, element)));
     case Source::Output:
-      if (op.kind == UnaryKind::Relu) return s.out(0, from_input(s, op, dy, s.in(1, element)));
+      if (op.kind == UnaryKind::Relu || op.kind == UnaryKind::Clip)
+        return s.out(0, from_input(s, op, dy, s.in(1, element)));
       return s.out(0, from_output(s, op.kind, dy, s.in(1, element)));
   }
 }

@@ -93,6 +93,8 @@ void add_whole_cases(std::vector<ExportCase>& cases) {
   const std::string mobilenet = "mobilenet_v3_large:image=64,classes=5",
                     bert = "bert-base:seq=8,layers=2,width=32,heads=4,vocab=50,head=classify";
   cases.push_back(named("mobilenet_v3", with_biases(make_training(build_model(mobilenet, 4), sgd).graph)));
+  const std::string clipped_net = "mobilenet_v2:image=64,classes=5";
+  cases.push_back(named("mobilenet_v2", with_biases(make_training(build_model(clipped_net, 4), sgd).graph)));
   cases.push_back(named("bert", with_biases(make_training(build_model(bert, 2), sgd).graph)));
   // Half precision rounds after every node; the interpreter does not.
   cases.push_back(named("gpt2_f16", iteration(set_precision(build_model(gpt2, 2), Element::F16), sgd), 2e-2));
