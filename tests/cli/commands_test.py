@@ -221,7 +221,7 @@ class Help(Commands):
         verbs = ("models", "graph", "verify", "check", "demo")
         for verb in verbs:
             self.assertIn(verb, self.ok("--help"))
-            self.assertIn("--json", self.ok(verb, "--help"))
+            self.assertIn("--quiet", self.ok(verb, "--help"))
 
     def test_the_version_is_that_of_the_project(self):
         cmake = (SCHEMAS.parent.parent / "CMakeLists.txt").read_text()
