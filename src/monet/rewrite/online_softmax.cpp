@@ -79,8 +79,7 @@ class Matcher {
         m.scale *= product->alpha;
         return true;
       }
-      if (const Select* select = std::get_if<Select>(&node.op)) {
-        (void)select;
+      if (std::holds_alternative<Select>(node.op)) {
         if (m.mask != kNoTensor || m.condition != kNoTensor || trained_[node.inputs[0].index()]) return false;
         m.keep_where_true = constant(node.inputs[2]) != nullptr;
         m.condition = node.inputs[0];
