@@ -197,5 +197,8 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "monet: error: out of memory (a smaller batch, or fewer layers, may fit)\n");
     return 1;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "monet: error: {}\n", error.what());
+    return 2;
   }
 }

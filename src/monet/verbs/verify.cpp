@@ -1,6 +1,7 @@
 #include "monet/verbs/verify.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,21 @@
 
 namespace monet {
 namespace {
+
+// Weights, inputs and state alone must fit in memory, in double: said before anything is allocated.
+void check_memory(const Graph& g, const std::string& model) {
+  const Uses u = uses(g);
+  double need = 0;
+  for (std::size_t t = 0; t < g.tensors.size(); ++t)
+    if (u.producer[t] == kNoNode) need += 8.0 * static_cast<double>(elements(g.tensors[t].shape));
+  const double have = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  if (need > have)
+    throw InputError(Diagnostic{
+        .where = model,
+        .message =
+            fmt::format("its numbers take {:.0f} GB in double, this machine has {:.0f} GB", need / 1e9, have / 1e9),
+        .hint = "verify a smaller configuration: fewer layers, a smaller width or vocabulary"});
+}
 
 // The part of the iteration that yields the loss.
 Graph loss_only(const Graph& training, TensorId loss) {
@@ -101,6 +117,7 @@ VerifyResult verify_gradients(const VerifyRequest& request,
                                 .message = "contains gradients already: there is no forward graph to differentiate",
                                 .hint = "verify the model it was made from"});
   if (!p.is_training) throw InputError(Diagnostic{.where = "--train none", .message = "leaves no gradient to verify"});
+  check_memory(p.graph, request.model.model);
   VerifyResult result;
   try {
     Values<double> values = initial_values<double>(p.graph, request.seed, p.values);
