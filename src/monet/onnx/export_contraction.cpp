@@ -70,14 +70,15 @@ void write_weight_gradient(const Conv& op, Scope& s, Element element) {
   else
     image = s.reshape(s.transpose(s.reshape(image, split), exchange), merged);
   const Value filter = s.transpose(s.in(1, element), back);
-  const Cropped c = crop_negative_pads(s, image, op.pads_begin, op.pads_end);
-  Value w = s.make("Conv", {c.x, filter}, window(op.dilations, op.strides, joined(c.pads_begin, c.pads_end), g));
-  // What the forward convolution left over at the end makes the window one or more steps too many.
+  // What the forward convolution left over at the end would let the window make steps too many: it is cut off.
+  Ints pads_end = op.pads_end;
   for (std::size_t i = 0; i < op.extent.size(); ++i) {
     const std::int64_t reach = op.strides[i] * (y[i + 2] - 1) + 1;
     const std::int64_t steps = (x[i + 2] + op.pads_begin[i] + op.pads_end[i] - reach) / op.dilations[i] + 1;
-    if (steps != op.extent[i]) w = s.slice(w, static_cast<std::int64_t>(i + 2), 0, op.extent[i] - 1);
+    pads_end[i] -= (steps - op.extent[i]) * op.dilations[i];
   }
+  const Cropped c = crop_negative_pads(s, image, op.pads_begin, pads_end);
+  const Value w = s.make("Conv", {c.x, filter}, window(op.dilations, op.strides, joined(c.pads_begin, c.pads_end), g));
   s.out(0, s.transpose(w, back));
 }
 

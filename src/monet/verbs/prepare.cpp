@@ -89,6 +89,12 @@ void load(const ModelRequest& r, Prepared& p) {
   build_model(r.model, 1);  // says what names there are
 }
 
+bool stores_half(const Graph& g) {
+  return std::any_of(g.tensors.begin(), g.tensors.end(), [](const Tensor& t) {
+    return t.format.element == Element::F16 || t.format.element == Element::BF16;
+  });
+}
+
 std::int64_t count_parameters(const Graph& g) {
   const Uses u = uses(g);
   std::int64_t total = 0;
@@ -173,8 +179,8 @@ Prepared prepare(const ModelRequest& r) {
       if (one_of("--attention", r.attention, {"written", "online"}) == "online")
         p.graph = use_online_softmax(std::move(p.graph));
     }
-    // A file that trains says which tensor is stored how; master weights would be lost if all were set alike.
-    const bool own = r.precision.empty() && !makes;
+    // A file that mixes formats says which tensor is stored how; one all in fp32 is as its framework wrote it.
+    const bool own = r.precision.empty() && (!p.is_training || stores_half(p.graph)) && !makes;
     p.precision = own ? "own" : r.precision.empty() ? "fp16" : r.precision;
     if (!own) p.graph = set_precision(std::move(p.graph), parse_precision(p.precision));
     if (p.imported_training)
