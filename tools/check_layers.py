@@ -23,14 +23,16 @@ ROOMS = {
     "numeric": (1, "base"),
     "work": (2, "base numeric"),
     "graph": (3, "base numeric work"),
+    "hardware": (3, "base numeric work"),
+    "cost": (4, "base numeric work hardware"),
     "interpret": (4, "base numeric graph"),
     "onnx": (5, "base numeric graph interpret"),
     "models": (5, "base numeric graph"),
     "training": (5, "base numeric graph"),
     "rewrite": (5, "base numeric work graph interpret"),
-    "report": (10, "base"),
-    "verbs": (11, "base numeric work graph interpret onnx models training rewrite report"),
-    "cli": (12, "base numeric work graph interpret onnx models training rewrite report verbs"),
+    "report": (10, "base numeric work hardware cost"),
+    "verbs": (11, "base numeric work graph hardware cost interpret onnx models training rewrite report"),
+    "cli": (12, "base numeric work graph hardware cost interpret onnx models training rewrite report verbs"),
 }
 
 # First part of a third-party include: rooms whose .cpp files may have it.
@@ -39,6 +41,7 @@ THIRD_PARTY = {
     "onnx": {"onnx"},
     "google": {"onnx"},
     "CLI": {"cli"},
+    "yaml-cpp": {"base"},
 }
 
 # Headers that exist to let a third-party header in, for their own room only.

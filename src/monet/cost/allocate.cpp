@@ -1,0 +1,143 @@
+#include "monet/cost/allocate.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace monet::cost {
+namespace {
+
+// What one operand could keep in one memory: the first i of the loops left to it, i = 0 … count - 1.
+struct Options {
+  std::size_t first = 0;  // loops kept already
+  std::size_t skip = 0;   // options before this one are not allowed
+  std::size_t count = 0;
+  std::array<double, kMaxLoops + 1> bits{}, accesses{};
+};
+
+// One past the outermost loop irrelevant for the output: up to there sums are incomplete.
+std::size_t last_reduction(const OperandProblem& o, std::span<const TemporalLoop> order) {
+  for (std::size_t i = order.size(); i-- > 0;)
+    if (o.relevance[order[i].dimension] == Relevance::None && order[i].factor > 1) return i + 1;
+  return 0;
+}
+
+// Fills the options that fit; false if not even the first does.
+bool list_options(const OperandProblem& o, std::size_t m, std::span<const TemporalLoop> order, double capacity,
+                  Options& options) {
+  std::array<double, kMaxDimensions> extent = o.fractional.extent[m + 1];
+  double remaining = 1;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i < options.first)
+      extent[order[i].dimension] *= order[i].factor;
+    else
+      remaining *= order[i].factor;
+  }
+  const bool is_top = m + 1 == o.memories;
+  // Room is made for partial sums if the loops not yet placed make any, wherever they end up.
+  const bool partial = o.is_output && (last_reduction(o, order) > options.first || o.fractional.reduces_from[m + 1]);
+  const double element_bits = partial ? o.partial_bits : o.bits;
+  options.count = 0;
+  options.skip = 0;
+  for (std::size_t i = 0;; ++i) {
+    const std::size_t kept = options.first + i;
+    double elements = 1;
+    for (const std::size_t d : o.relevant) elements *= extent[d];
+    for (const Relation& r : o.relations)
+      elements *= distinct(r, static_cast<double>(static_cast<std::int64_t>(extent[r.a])),
+                           static_cast<double>(static_cast<std::int64_t>(extent[r.b])));
+    const double bits = elements * element_bits;
+    if (bits > capacity) break;
+    options.bits[i] = bits;
+    options.accesses[i] = is_top ? 0 : remaining * bits;
+    options.count = i + 1;
+    if (kept == order.size()) break;
+    extent[order[kept].dimension] *= order[kept].factor;
+    remaining /= order[kept].factor;
+  }
+  if (is_top) {
+    if (options.first + options.count != order.size() + 1) return false;
+    options.skip = options.count - 1;
+  }
+  return options.count > 0;
+}
+
+using Kinds = std::array<std::uint64_t, kMaxLoops>;  // of each loop of an ordering one bit; equal loops share it
+
+Kinds kinds_of(std::span<const TemporalLoop> order) {
+  Kinds kinds{};
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto same = std::find(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i), order[i]);
+    const auto at = static_cast<std::size_t>(same - order.begin());
+    kinds[i] = at < i ? kinds[at] : std::uint64_t{1} << count++;
+  }
+  return kinds;
+}
+
+// What one operand takes into the memory none leaves above it. Loops equal in dimension and factor are not told apart.
+bool is_even(std::span<const Options> options, const std::array<std::size_t, kMaxOperands>& pick, const Kinds& kinds) {
+  std::uint64_t taken = 0, left = 0;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::size_t end = options[i].first + pick[i];
+    for (std::size_t k = options[i].first; k < end; ++k) taken |= kinds[k];
+    for (std::size_t k = end; k < kMaxLoops && kinds[k] != 0; ++k) left |= kinds[k];
+  }
+  return (taken & left) == 0;
+}
+
+}  // namespace
+
+bool allocate_greedily(const Problem& p, std::span<const TemporalLoop> order, bool even, Cuts& cuts, Misfit& misfit) {
+  std::array<std::size_t, kMaxOperands> kept{};
+  std::array<Options, kMaxOperands> options;
+  const Kinds kinds = even ? kinds_of(order) : Kinds{};
+  for (std::size_t m = 0; m < p.memories.size(); ++m) {
+    const MemoryProblem& memory = p.memories[m];
+    const std::size_t n = memory.operands.size();
+    if (n == 0) continue;
+    double least = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      options[i].first = kept[memory.operands[i]];
+      if (!list_options(p.operands[memory.operands[i]], memory.level[i], order, memory.size_bits, options[i])) {
+        misfit = {.memory = m};
+        return false;
+      }
+      least += options[i].bits[options[i].skip];
+    }
+    if (least > memory.size_bits) {
+      misfit = {.memory = m, .needed_bits = least};
+      return false;
+    }
+    for (std::size_t i = n; i < kMaxOperands; ++i) {
+      options[i].skip = 0;
+      options[i].count = 1;
+      options[i].bits[0] = options[i].accesses[0] = 0;
+    }
+    double best = std::numeric_limits<double>::infinity();
+    std::array<std::size_t, kMaxOperands> chosen{}, pick{};
+    for (pick[0] = options[0].skip; pick[0] < options[0].count; ++pick[0])
+      for (pick[1] = options[1].skip; pick[1] < options[1].count; ++pick[1])
+        for (pick[2] = options[2].skip; pick[2] < options[2].count; ++pick[2]) {
+          const double bits = options[0].bits[pick[0]] + options[1].bits[pick[1]] + options[2].bits[pick[2]];
+          if (bits > memory.size_bits) break;
+          const double accesses =
+              options[0].accesses[pick[0]] + options[1].accesses[pick[1]] + options[2].accesses[pick[2]];
+          if (accesses > best) continue;
+          if (even && !is_even(std::span(options).first(n), pick, kinds)) continue;
+          best = accesses;
+          chosen = pick;
+        }
+    if (best == std::numeric_limits<double>::infinity()) {
+      misfit = {.memory = m, .needed_bits = least};
+      return false;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t o = memory.operands[i];
+      kept[o] += chosen[i];
+      cuts[o][memory.level[i]] = static_cast<std::uint8_t>(kept[o]);
+    }
+  }
+  return true;
+}
+
+}  // namespace monet::cost

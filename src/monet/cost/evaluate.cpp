@@ -1,0 +1,368 @@
+#include "monet/cost/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace monet::cost {
+namespace {
+
+using hardware::Direction;
+
+constexpr std::size_t kWriteFromHigh = static_cast<std::size_t>(Direction::WriteFromHigh);
+constexpr std::size_t kReadToLow = static_cast<std::size_t>(Direction::ReadToLow);
+constexpr std::size_t kWriteFromLow = static_cast<std::size_t>(Direction::WriteFromLow);
+constexpr std::size_t kReadToHigh = static_cast<std::size_t>(Direction::ReadToHigh);
+
+// Whole numbers below 2^63 only; std::floor is a library call without SSE 4.1.
+double floor_of(double x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
+double ceil_of(double x) {
+  const double down = floor_of(x);
+  return down < x ? down + 1 : down;
+}
+double round_of(double x) {
+  // half to even, as the reference rounds
+  constexpr double kShift = 6755399441055744.0;  // 1.5 · 2^52
+  return x < 2251799813685248.0 ? (x + kShift) - kShift : x;
+}
+
+using Extents = std::array<double, kMaxDimensions>;
+
+// Elements in a tile: temporal extents times the spatial ones below a level.
+double tile_elements(const OperandProblem& o, const Extents& temporal, const SpatialLevels& s, std::size_t level) {
+  double elements = s.relevant[level];
+  for (const std::size_t d : o.relevant) elements *= temporal[d];
+  const Extents& spatial = s.extent[level];
+  for (const Relation& r : o.relations)
+    elements *= distinct(r, floor_of(temporal[r.a] * spatial[r.a]), floor_of(temporal[r.b] * spatial[r.b]));
+  return elements;
+}
+
+// How often elements of partially relevant axes come back.
+double overlap(const OperandProblem& o, const Extents& temporal, const Extents& spatial) {
+  double times = 1;
+  for (const Relation& r : o.relations) {
+    const double a = floor_of(temporal[r.a] * spatial[r.a]), b = floor_of(temporal[r.b] * spatial[r.b]);
+    times *= a * b / distinct(r, a, b);
+  }
+  return times;
+}
+
+// What the loops of one memory do to an operand, read from the outermost one inwards.
+struct Tops {
+  double relevant = 1, irrelevant = 1;
+};
+
+// Derived from the order alone, for one operand; index l counts levels as in Problem.
+struct Nest {
+  std::array<double, kMaxLevels> cycles{};      // temporal iterations below level l; [0]: stationary cycles
+  std::array<double, kMaxLevels> fractional{};  // elements of the tile at level l
+  std::array<double, kMaxLevels> integer{};
+  std::array<Tops, kMaxLevels> tops{};
+  std::array<bool, kMaxLevels + 1> sums{};  // sums are still incomplete at level l
+};
+
+// A partially relevant loop is neither: it ends both.
+Tops tops_of(const OperandProblem& o, std::span<const TemporalLoop> order, std::size_t from, std::size_t to) {
+  Tops tops;
+  std::size_t i = to;
+  for (; i > from && o.relevance[order[i - 1].dimension] == Relevance::None; --i)
+    tops.irrelevant *= order[i - 1].factor;
+  if (i != to) return tops;
+  for (; i > from && o.relevance[order[i - 1].dimension] == Relevance::Relevant; --i)
+    tops.relevant *= order[i - 1].factor;
+  return tops;
+}
+
+void merge_stationary(const OperandProblem& o, std::span<const TemporalLoop> order,
+                      const std::array<std::uint8_t, kMaxMemories>& cuts,
+                      std::array<std::uint8_t, kMaxMemories>& merged) {
+  for (std::size_t m = 0; m < o.memories; ++m) {
+    std::size_t cut = cuts[m];
+    while (cut < order.size() && o.relevance[order[cut].dimension] == Relevance::None) ++cut;
+    merged[m] = static_cast<std::uint8_t>(cut);
+  }
+}
+
+void describe(const Problem& p, const OperandProblem& o, std::span<const TemporalLoop> order,
+              const std::array<std::uint8_t, kMaxMemories>& cuts, Nest& n) {
+  Extents extents;
+  extents.fill(1);
+  double cycles = 1;
+  std::size_t i = 0;
+  n.cycles[0] = 1;
+  n.fractional[0] = n.integer[0] = 1;
+  for (std::size_t l = 1; l <= o.memories; ++l) {
+    const std::size_t from = i;
+    for (; i < cuts[l - 1]; ++i) {
+      extents[order[i].dimension] *= order[i].factor;
+      cycles *= order[i].factor;
+    }
+    n.cycles[l] = cycles;
+    n.fractional[l] = round_of(tile_elements(o, extents, o.fractional, l));
+    n.integer[l] = p.is_integral ? n.fractional[l] : round_of(tile_elements(o, extents, o.integer, l));
+    n.tops[l] = tops_of(o, order, from, i);
+  }
+  if (!o.is_output) {
+    for (std::size_t j = 0; j < cuts[0] && o.relevance[order[j].dimension] == Relevance::None; ++j)
+      n.cycles[0] *= order[j].factor;
+    return;
+  }
+  // Sums stay incomplete below any loop that comes back to them.
+  std::size_t last = 0;  // one past the outermost irrelevant temporal loop
+  for (std::size_t j = order.size(); j-- > 0 && last == 0;)
+    if (o.relevance[order[j].dimension] == Relevance::None && order[j].factor > 1) last = j + 1;
+  for (std::size_t m = 0; m <= o.memories; ++m) {
+    const std::size_t begin = m == 0 ? 0 : cuts[m - 1];
+    n.sums[m] = m < o.memories && (last > begin || o.fractional.reduces_from[m + 1]);
+  }
+  if (o.relations.empty()) return;
+  const double all = overlap(o, extents, o.fractional.extent[o.memories + 1]);
+  extents.fill(1);
+  i = 0;
+  for (std::size_t m = 0; m < o.memories; ++m) {
+    for (; m > 0 && i < cuts[m - 1]; ++i) extents[order[i].dimension] *= order[i].factor;
+    n.sums[m] = n.sums[m] || all > overlap(o, extents, o.fractional.extent[m + 1]);
+  }
+}
+
+void set_flows(const OperandProblem& o, const Nest& n, std::span<MemoryLevel> levels) {
+  const double total = n.cycles[o.memories];
+  const auto flow = [&](std::size_t m, std::size_t direction, bool low, double elements, double elements_integer,
+                        double bits) {
+    Flow& f = levels[m].flows[direction];
+    const std::size_t l = low ? m : m + 1;
+    f.bits = bits;
+    f.period = n.cycles[l];
+    f.periods = floor_of(total / f.period);
+    f.elements = elements_integer;
+    const PortRef& port = o.ports[m][direction];
+    const double factor = port.min_bits / port.max_bits;
+    f.words = floor_of(ceil_of(elements * bits / port.min_bits) * factor * f.periods * o.fractional.instances[m + 1]);
+    const double top = l == 0 ? 1 : n.tops[l].irrelevant;
+    f.window = floor_of(f.period / top);
+    f.busy = ceil_of(elements_integer * bits / port.max_bits);
+    f.average_bits = floor_of(elements_integer * bits / f.period);
+  };
+  for (std::size_t m = 0; m < o.memories; ++m) {
+    const bool is_top = m + 1 == o.memories;
+    levels[m].flows = {};
+    const double low = n.fractional[m] * o.fractional.boost[m], low_integer = n.integer[m] * o.integer.boost[m];
+    const double high = n.fractional[m + 1], high_integer = n.integer[m + 1];
+    if (!o.is_output) {
+      flow(m, kReadToLow, true, low, low_integer, o.bits);
+      if (!is_top) flow(m, kWriteFromHigh, false, high, high_integer, o.bits);
+      continue;
+    }
+    const double low_bits = n.sums[m] ? o.partial_bits : o.bits;
+    flow(m, kWriteFromLow, true, floor_of(low), floor_of(low_integer), low_bits);
+    if (n.sums[m]) flow(m, kReadToLow, true, floor_of(low), floor_of(low_integer), low_bits);
+    if (is_top) continue;
+    const double high_bits = n.sums[m + 1] ? o.partial_bits : o.bits;
+    flow(m, kReadToHigh, false, high, high_integer, high_bits);
+    if (n.sums[m + 1]) flow(m, kWriteFromHigh, false, high, high_integer, high_bits);
+  }
+}
+
+double tile_bits(const OperandProblem& o, const Nest& n, std::size_t level, double elements) {
+  return elements * (o.is_output && n.sums[level] ? o.partial_bits : o.bits);
+}
+
+// Two tiles of an operand are kept where both fit; who comes first is served first.
+void set_buffering(const Problem& p, const std::array<Nest, kMaxOperands>& nests, Evaluation& e) {
+  for (const MemoryProblem& memory : p.memories) {
+    // Only the part of a tile that changes at once needs a second place.
+    std::array<double, kMaxOperands> part{};
+    double used = 0;
+    for (std::size_t i = 0; i < memory.operands.size(); ++i) {
+      const std::size_t o = memory.operands[i], m = memory.level[i];
+      part[o] = floor_of(e.levels[o][m].tile_bits / nests[o].tops[m + 1].relevant) / memory.size_bits;
+      used += part[o];
+    }
+    for (std::size_t o = 0; o < p.operands.size(); ++o)
+      for (std::size_t i = 0; i < memory.operands.size(); ++i) {
+        if (memory.operands[i] != o) continue;
+        bool& is_double = e.levels[o][memory.level[i]].is_double_buffered;
+        is_double = used <= 0.5 || part[o] <= 1 - used;
+        if (used > 0.5 && is_double) used += part[o];
+      }
+  }
+}
+
+void set_allowed(const OperandProblem& o, std::span<MemoryLevel> levels) {
+  for (std::size_t m = 0; m < o.memories; ++m)
+    for (std::size_t d = 0; d < 4; ++d) {
+      Flow& f = levels[m].flows[d];
+      const bool low = d == kReadToLow || d == kWriteFromLow;
+      const bool is_double = low ? m > 0 && levels[m - 1].is_double_buffered : levels[m].is_double_buffered;
+      f.allowed = is_double ? f.period : f.window;
+    }
+}
+
+struct Activity {
+  double allowed = 0, period = 0, periods = 0;
+};
+
+// Cycles among the first `until` in which one of the activities is at work, each in the first `allowed` cycles of its
+// own period. Sorted by period; each period divides the next.
+double covered(std::span<const Activity> activities, double until) {
+  if (activities.empty()) return 0;
+  const Activity& longest = activities.back();
+  const std::span<const Activity> rest = activities.first(activities.size() - 1);
+  const double whole = floor_of(until / longest.period), left = until - whole * longest.period;
+  const auto first = [&](double cycles) {  // of the first period
+    if (cycles <= longest.allowed) return cycles;
+    return longest.allowed + covered(rest, cycles) - covered(rest, longest.allowed);
+  };
+  return (whole > 0 ? whole * first(longest.period) : 0) + first(left);
+}
+
+constexpr std::size_t kMaxUsers = kMaxOperands * 4;  // of one port
+
+// Ports whose transfers take longer than allowed stop the array; the worst one decides.
+double stall_of(const Problem& p, Evaluation& e) {
+  double worst = 0;
+  for (std::size_t i = 0; i < p.ports.size(); ++i) {
+    std::array<Activity, kMaxUsers> activities;
+    std::size_t count = 0;
+    double late = 0, early = 0, windows = 0, always = 0;
+    for (const PortUser& user : p.ports[i].users) {
+      const Flow& f = e.levels[user.operand][user.level].flows[user.direction];
+      if (f.periods == 0) continue;
+      const double slack = (f.busy - f.allowed) * (f.periods - 1);
+      (slack > 0 ? late : early) += slack;
+      windows += f.allowed * (f.periods - 1);
+      if (f.allowed == f.period) always = f.period * f.periods;
+      activities[count++] = {.allowed = f.allowed, .period = f.period, .periods = f.periods};
+    }
+    double stall = late + early;
+    if (count > 1) {
+      double together = always;
+      if (always == 0) {
+        const std::span<Activity> all(activities.data(), count);
+        std::sort(all.begin(), all.end(), [](const Activity& x, const Activity& y) { return x.period < y.period; });
+        together = covered(all, all.back().period) * all.back().periods;
+      }
+      stall = late + std::max(0.0, early + windows - together);
+    }
+    e.ports[i] = {.stall = stall, .flows = static_cast<std::uint32_t>(count)};
+    worst = std::max(worst, stall);
+  }
+  return worst;
+}
+
+// First loads and last stores: those that happen once may be spread over the computation as far as their port has
+// bandwidth left.
+void set_waited(const Problem& p, double busy_cycles, const std::array<double, kMaxOperands>& first_bits,
+                Evaluation& e) {
+  struct Once {
+    Flow* flow;
+    double least;
+  };
+  for (const PortProblem& port : p.ports) {
+    std::array<Once, kMaxUsers> once;
+    std::size_t count = 0;
+    double average = 0;
+    for (const PortUser& user : port.users) {
+      Flow& f = e.levels[user.operand][user.level].flows[user.direction];
+      const bool returns = user.direction == kReadToLow || user.direction == kWriteFromHigh;
+      if (f.periods == 0 || (p.operands[user.operand].is_output && returns)) continue;
+      f.waited = f.busy;
+      if (f.periods > 1)
+        average += f.average_bits;
+      else
+        once[count++] = {&f, ceil_of(first_bits[user.operand] / port.max_bits)};
+    }
+    double surplus = std::max(0.0, (port.max_bits - average) / port.max_bits * busy_cycles);
+    std::stable_sort(once.begin(), once.begin() + static_cast<std::ptrdiff_t>(count),
+                     [](const Once& x, const Once& y) { return x.flow->waited > y.flow->waited; });
+    for (std::size_t k = 0; k < count; ++k) {
+      const double above = once[k].flow->waited - once[k].least;
+      const auto sharers = static_cast<double>(k + 1);
+      const bool enough = surplus >= above * sharers;
+      const double cut = enough ? above : surplus / sharers;
+      for (std::size_t j = 0; j <= k; ++j) once[j].flow->waited -= cut;
+      if (!enough) break;
+      surplus -= above * sharers;
+    }
+  }
+}
+
+struct Parts {
+  double shared = 0, half_shared = 0, separate = 0;
+};
+
+Parts onload_parts(const Problem& p, const OperandProblem& o, std::span<const MemoryLevel> levels) {
+  Parts parts;
+  for (std::size_t m = 0; m + 1 < o.memories; ++m) {
+    const double pair = std::max(levels[m].flows[kWriteFromHigh].waited, levels[m + 1].flows[kReadToLow].waited);
+    const bool lower = p.ports[o.ports[m][kWriteFromHigh].port].serves_both_inputs;
+    const bool upper = p.ports[o.ports[m + 1][kReadToLow].port].serves_both_inputs;
+    if (lower && upper)
+      parts.shared += pair;
+    else if (!lower && !upper)
+      parts.separate += pair;
+    else
+      parts.half_shared = pair + (p.quirks.last_half_shared ? 0 : parts.half_shared);
+  }
+  return parts;
+}
+
+double onload_of(const Problem& p, const Evaluation& e) {
+  const Parts a = onload_parts(p, p.operands[1], e.levels[1]);
+  if (p.operands.size() == 2) return a.separate;
+  const Parts b = onload_parts(p, p.operands[2], e.levels[2]);
+  return std::min(a.shared + std::max(b.shared + b.half_shared + b.separate, a.half_shared + a.separate),
+                  b.shared + std::max(a.shared + a.half_shared + a.separate, b.half_shared + b.separate));
+}
+
+double offload_of(const OperandProblem& o, std::span<const MemoryLevel> levels) {
+  double sum = 0;
+  for (std::size_t m = 0; m + 1 < o.memories; ++m)
+    sum += std::max(levels[m].flows[kReadToHigh].waited, levels[m + 1].flows[kWriteFromLow].waited);
+  return sum;
+}
+
+void set_energy(const Problem& p, Evaluation& e) {
+  e.mac_energy_pj = p.mac_pj * p.macs;
+  e.memory_energy_pj = 0;
+  for (std::size_t o = 0; o < p.operands.size(); ++o)
+    for (std::size_t m = 0; m < p.operands[o].memories; ++m) {
+      const MemoryProblem& memory = p.memories[p.operands[o].memory[m]];
+      MemoryLevel& level = e.levels[o][m];
+      level.energy_pj = (level.flows[kReadToLow].words + level.flows[kReadToHigh].words) * memory.read_pj +
+                        (level.flows[kWriteFromLow].words + level.flows[kWriteFromHigh].words) * memory.write_pj;
+      e.memory_energy_pj += level.energy_pj;
+    }
+  e.energy_pj = e.mac_energy_pj + e.memory_energy_pj;
+}
+
+}  // namespace
+
+Costs evaluate(const Problem& p, std::span<const TemporalLoop> order, Evaluation& e) {
+  std::array<Nest, kMaxOperands> nests;
+  std::array<double, kMaxOperands> first_bits{};
+  e.ports.resize(p.ports.size());
+  for (std::size_t o = 0; o < p.operands.size(); ++o) {
+    const OperandProblem& operand = p.operands[o];
+    merge_stationary(operand, order, e.cuts[o], e.merged_cuts[o]);
+    describe(p, operand, order, e.merged_cuts[o], nests[o]);
+    for (std::size_t m = 0; m < operand.memories; ++m)
+      e.levels[o][m].tile_bits = tile_bits(operand, nests[o], m + 1, nests[o].fractional[m + 1]);
+    set_flows(operand, nests[o], e.levels[o]);
+    first_bits[o] = tile_bits(operand, nests[o], 1, nests[o].integer[1]);
+    e.stationary[o] = nests[o].cycles[0];
+  }
+  set_energy(p, e);
+  set_buffering(p, nests, e);
+  for (std::size_t o = 0; o < p.operands.size(); ++o) set_allowed(p.operands[o], e.levels[o]);
+  e.ideal_cycles = ceil_of(p.macs / p.lanes) * p.cycles_per_mac;
+  e.temporal_cycles = nests[0].cycles[p.operands[0].memories] * p.cycles_per_mac;
+  e.stall = stall_of(p, e);
+  set_waited(p, e.temporal_cycles + e.stall, first_bits, e);
+  e.onload = onload_of(p, e);
+  e.offload = offload_of(p.operands[0], e.levels[0]);
+  e.latency = e.temporal_cycles + e.stall + e.onload + e.offload;
+  return {.energy_pj = e.energy_pj, .latency = e.latency};
+}
+
+}  // namespace monet::cost

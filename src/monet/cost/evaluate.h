@@ -1,0 +1,64 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "monet/cost/problem.h"
+
+namespace monet::cost {
+
+// The cost of one mapping: where each operand's loops are cut between its memories, what moves between those memories,
+// how long it takes and what it uses. Equation numbers are those of docs/cost.md.
+
+// cut[o][m]: how many loops of the ordering (from the inside) operand o has in its memories 0..m together.
+using Cuts = std::array<std::array<std::uint8_t, kMaxMemories>, kMaxOperands>;
+
+// What crosses one side of one memory in one direction. All zero where nothing does.
+struct Flow {
+  double elements = 0;      // per period, all that one instance sends or takes
+  double bits = 0;          // of one element
+  double period = 0;        // cycles between two transfers
+  double periods = 0;       // how many there are
+  double window = 0;        // cycles of a period in which a single buffer may be refilled
+  double busy = 0;          // cycles one transfer takes on its port
+  double allowed = 0;       // cycles it may take without stopping the array
+  double average_bits = 0;  // per cycle, over the period
+  double words = 0;         // accesses of whole words, all instances, all periods
+  double waited = 0;        // of the first (or only) transfer, what is not hidden
+};
+
+struct MemoryLevel {
+  std::array<Flow, 4> flows{};  // by Direction
+  double tile_bits = 0;         // held by one instance
+  bool is_double_buffered = false;
+  double energy_pj = 0;
+};
+
+struct PortStall {
+  double stall = 0;  // negative: slack
+  std::uint32_t flows = 0;
+};
+
+struct Costs {
+  double energy_pj = 0;
+  double latency = 0;
+};
+
+// A caller-owned scratch pad and the result in detail. Large: keep one per thread.
+struct Evaluation {
+  Cuts cuts{};                                    // as allocated
+  Cuts merged_cuts{};                             // leading irrelevant loops of a memory belong to the one below
+  std::array<double, kMaxOperands> stationary{};  // cycles an operand stays in the array's input
+  std::array<std::array<MemoryLevel, kMaxMemories>, kMaxOperands> levels{};
+  std::vector<PortStall> ports{};
+  double mac_energy_pj = 0, memory_energy_pj = 0, energy_pj = 0;
+  double ideal_cycles = 0;     // all lanes busy
+  double temporal_cycles = 0;  // product of the temporal loops
+  double stall = 0, onload = 0, offload = 0, latency = 0;
+};
+
+// Fills `e` from `order` and e.cuts.
+Costs evaluate(const Problem& p, std::span<const TemporalLoop> order, Evaluation& e);
+
+}  // namespace monet::cost

@@ -1,0 +1,34 @@
+#pragma once
+
+namespace monet::cost {
+
+// Defects of ZigZag that its figures contain. Off, the model is ours; each has a case in docs/cost.md that shows it.
+struct Quirks {
+  // Energy takes fractional unrollings, latency the integers below them; off, both take the hardware's integers.
+  bool fractional_unrolling = false;
+  // Every reload of a sum is counted, the first one, of zeros nobody stored, included; tiles at the edges count in
+  // full.
+  bool uniform_tiles = false;
+  // Loops go to memories one memory at a time, fewest accesses first, ties to the last found.
+  bool greedy_allocation = false;
+  // Hiding a first load behind the computation may make it shorter than its own first word, and even negative.
+  bool unbounded_hiding = false;
+  // Of the transfers that share one of their two ports with the other input, only the outermost is waited for.
+  bool last_half_shared = false;
+  // `force_double_buffering` and a memory's `latency` are read and ignored.
+  bool ignored_memory_options = false;
+  // No leakage: slow mappings look free.
+  bool no_leakage = false;
+
+  bool operator==(const Quirks&) const = default;
+};
+
+constexpr Quirks kZigzagQuirks{.fractional_unrolling = true,
+                               .uniform_tiles = true,
+                               .greedy_allocation = true,
+                               .unbounded_hiding = true,
+                               .last_half_shared = true,
+                               .ignored_memory_options = true,
+                               .no_leakage = true};
+
+}  // namespace monet::cost

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "monet/cost/allocate.h"
+#include "monet/cost/evaluate.h"
+#include "monet/cost/request.h"
+
+namespace monet::cost {
+
+enum class Criterion { Latency, Energy, Edp };
+
+// Whether `x` is better than `y`: latency, then energy; energy, then latency; or their product.
+bool is_better(Criterion criterion, const Costs& x, const Costs& y);
+
+struct ExhaustiveOptions {
+  Criterion criterion = Criterion::Latency;
+  std::size_t limit = 6;  // of loops; 0: all prime factors
+  bool even = false;
+};
+
+struct Ordered {
+  std::vector<TemporalLoop> order{};
+  Costs costs{};
+};
+
+struct ExhaustiveResult {
+  std::optional<Ordered> best{};
+  std::uint64_t evaluated = 0;  // orderings allocated and costed, misfits included as in the reference
+  std::uint64_t fitted = 0;     // of them, those that could be allocated
+  Misfit misfit{};              // of the first that could not
+};
+
+// Every ordering of the loops, allocated and costed; the first of the best is kept.
+ExhaustiveResult search_exhaustively(const Problem& p, const std::vector<LoopPattern>& pattern,
+                                     const std::vector<work::Dimension>& dimensions, const ExhaustiveOptions& options);
+
+}  // namespace monet::cost
