@@ -1,6 +1,5 @@
 #include "monet/cost/allocate.h"
 
-#include <algorithm>
 #include <limits>
 
 namespace monet::cost {
@@ -61,28 +60,12 @@ bool list_options(const OperandProblem& o, std::size_t m, std::span<const Tempor
   return options.count > 0;
 }
 
-using Kinds = std::array<std::uint64_t, kMaxLoops>;  // of each loop of an ordering one bit; equal loops share it
-
-Kinds kinds_of(std::span<const TemporalLoop> order) {
-  Kinds kinds{};
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto same = std::find(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i), order[i]);
-    const auto at = static_cast<std::size_t>(same - order.begin());
-    kinds[i] = at < i ? kinds[at] : std::uint64_t{1} << count++;
-  }
-  return kinds;
-}
-
-// What one operand takes into the memory none leaves above it. Loops equal in dimension and factor are not told apart.
-bool is_even(std::span<const Options> options, const std::array<std::size_t, kMaxOperands>& pick, const Kinds& kinds) {
-  std::uint64_t taken = 0, left = 0;
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    const std::size_t end = options[i].first + pick[i];
-    for (std::size_t k = options[i].first; k < end; ++k) taken |= kinds[k];
-    for (std::size_t k = end; k < kMaxLoops && kinds[k] != 0; ++k) left |= kinds[k];
-  }
-  return (taken & left) == 0;
+// What one operand takes into the memory, none that shares it leaves above.
+bool is_even(std::span<const Options> options, const std::array<std::size_t, kMaxOperands>& pick) {
+  for (std::size_t i = 0; i < options.size(); ++i)
+    for (std::size_t j = 0; j < options.size(); ++j)
+      if (pick[i] > 0 && options[i].first + pick[i] > options[j].first + pick[j]) return false;
+  return true;
 }
 
 }  // namespace
@@ -90,7 +73,6 @@ bool is_even(std::span<const Options> options, const std::array<std::size_t, kMa
 bool allocate_greedily(const Problem& p, std::span<const TemporalLoop> order, bool even, Cuts& cuts, Misfit& misfit) {
   std::array<std::size_t, kMaxOperands> kept{};
   std::array<Options, kMaxOperands> options;
-  const Kinds kinds = even ? kinds_of(order) : Kinds{};
   for (std::size_t m = 0; m < p.memories.size(); ++m) {
     const MemoryProblem& memory = p.memories[m];
     const std::size_t n = memory.operands.size();
@@ -123,18 +105,20 @@ bool allocate_greedily(const Problem& p, std::span<const TemporalLoop> order, bo
           const double accesses =
               options[0].accesses[pick[0]] + options[1].accesses[pick[1]] + options[2].accesses[pick[2]];
           if (accesses > best) continue;
-          if (even && !is_even(std::span(options).first(n), pick, kinds)) continue;
+          if (even && !is_even(std::span(options).first(n), pick)) continue;
           best = accesses;
           chosen = pick;
         }
-    if (best == std::numeric_limits<double>::infinity()) {
-      misfit = {.memory = m, .needed_bits = least};
-      return false;
-    }
+    // No even choice: nothing is taken, which a top memory cannot do.
+    if (best == std::numeric_limits<double>::infinity()) chosen.fill(0);
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t o = memory.operands[i];
       kept[o] += chosen[i];
       cuts[o][memory.level[i]] = static_cast<std::uint8_t>(kept[o]);
+      if (memory.level[i] + 1 == p.operands[o].memories && kept[o] != order.size()) {
+        misfit = {.memory = m, .needed_bits = least};
+        return false;
+      }
     }
   }
   return true;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "monet/cost/clock.h"
+#include "monet/cost/tiles.h"
+
 namespace monet::cost {
 namespace {
 
@@ -25,8 +28,6 @@ double round_of(double x) {
   return x < 2251799813685248.0 ? (x + kShift) - kShift : x;
 }
 
-using Extents = std::array<double, kMaxDimensions>;
-
 // Elements in a tile: temporal extents times the spatial ones below a level.
 double tile_elements(const OperandProblem& o, const Extents& temporal, const SpatialLevels& s, std::size_t level) {
   double elements = s.relevant[level];
@@ -41,8 +42,8 @@ double tile_elements(const OperandProblem& o, const Extents& temporal, const Spa
 double overlap(const OperandProblem& o, const Extents& temporal, const Extents& spatial) {
   double times = 1;
   for (const Relation& r : o.relations) {
-    const double a = floor_of(temporal[r.a] * spatial[r.a]), b = floor_of(temporal[r.b] * spatial[r.b]);
-    times *= a * b / distinct(r, a, b);
+    const double a = temporal[r.a] * spatial[r.a], b = temporal[r.b] * spatial[r.b];
+    times *= a * b / distinct(r, floor_of(a), floor_of(b));
   }
   return times;
 }
@@ -55,10 +56,14 @@ struct Tops {
 // Derived from the order alone, for one operand; index l counts levels as in Problem.
 struct Nest {
   std::array<double, kMaxLevels> cycles{};      // temporal iterations below level l; [0]: stationary cycles
+  std::array<std::size_t, kMaxLevels> loops{};  // as many loops of the order
+  std::array<Extents, kMaxLevels> extents{};    // of those loops
+  std::array<double, kMaxLevels> returns{};     // how often the irrelevant loops outside come back to a tile
   std::array<double, kMaxLevels> fractional{};  // elements of the tile at level l
   std::array<double, kMaxLevels> integer{};
   std::array<Tops, kMaxLevels> tops{};
-  std::array<bool, kMaxLevels + 1> sums{};  // sums are still incomplete at level l
+  std::array<bool, kMaxLevels + 1> sums{};     // sums are still incomplete at level l
+  std::array<bool, kMaxLevels + 1> partial{};  // what moves there are partial sums
 };
 
 // A partially relevant loop is neither: it ends both.
@@ -83,6 +88,25 @@ void merge_stationary(const OperandProblem& o, std::span<const TemporalLoop> ord
   }
 }
 
+// Sums stay incomplete below any loop that comes back to them.
+void describe_sums(const OperandProblem& o, std::span<const TemporalLoop> order, Nest& n) {
+  const double all = overlap(o, n.extents[o.memories], o.fractional.extent[o.memories + 1]);
+  double elements = tile_elements(o, n.extents[o.memories], o.fractional, o.memories + 1);
+  for (std::size_t m = 0; m < o.memories; ++m) {
+    // From the loops of memory m and the spatial ones above it outwards.
+    Extents inside;
+    inside.fill(1);
+    for (std::size_t j = 0; m > 0 && j < n.loops[m]; ++j) inside[order[j].dimension] *= order[j].factor;
+    double returns = o.fractional.copies[m + 1];
+    for (std::size_t j = m > 0 ? n.loops[m] : 0; j < order.size(); ++j)
+      if (o.relevance[order[j].dimension] == Relevance::None) returns *= order[j].factor;
+    if (!o.relations.empty()) returns *= all / overlap(o, inside, o.fractional.extent[m + 1]);
+    n.sums[m] = returns > 1;
+    n.partial[m] = floor_of(elements * (returns - 1)) != 0;
+  }
+  n.sums[o.memories] = n.partial[o.memories] = false;
+}
+
 void describe(const Problem& p, const OperandProblem& o, std::span<const TemporalLoop> order,
               const std::array<std::uint8_t, kMaxMemories>& cuts, Nest& n) {
   Extents extents;
@@ -90,6 +114,7 @@ void describe(const Problem& p, const OperandProblem& o, std::span<const Tempora
   double cycles = 1;
   std::size_t i = 0;
   n.cycles[0] = 1;
+  n.extents[0] = extents;
   n.fractional[0] = n.integer[0] = 1;
   for (std::size_t l = 1; l <= o.memories; ++l) {
     const std::size_t from = i;
@@ -98,31 +123,24 @@ void describe(const Problem& p, const OperandProblem& o, std::span<const Tempora
       cycles *= order[i].factor;
     }
     n.cycles[l] = cycles;
+    n.loops[l] = i;
+    n.extents[l] = extents;
     n.fractional[l] = round_of(tile_elements(o, extents, o.fractional, l));
     n.integer[l] = p.is_integral ? n.fractional[l] : round_of(tile_elements(o, extents, o.integer, l));
     n.tops[l] = tops_of(o, order, from, i);
   }
-  if (!o.is_output) {
-    for (std::size_t j = 0; j < cuts[0] && o.relevance[order[j].dimension] == Relevance::None; ++j)
+  if (!o.is_output)
+    for (std::size_t& j = n.loops[0]; j < cuts[0] && o.relevance[order[j].dimension] == Relevance::None; ++j) {
       n.cycles[0] *= order[j].factor;
-    return;
+      n.extents[0][order[j].dimension] *= order[j].factor;
+    }
+  for (std::size_t l = 0; l <= o.memories; ++l) {
+    n.returns[l] = 1;
+    for (std::size_t j = n.loops[l]; j < order.size(); ++j)
+      if (o.relevance[order[j].dimension] == Relevance::None) n.returns[l] *= order[j].factor;
   }
-  // Sums stay incomplete below any loop that comes back to them.
-  std::size_t last = 0;  // one past the outermost irrelevant temporal loop
-  for (std::size_t j = order.size(); j-- > 0 && last == 0;)
-    if (o.relevance[order[j].dimension] == Relevance::None && order[j].factor > 1) last = j + 1;
-  for (std::size_t m = 0; m <= o.memories; ++m) {
-    const std::size_t begin = m == 0 ? 0 : cuts[m - 1];
-    n.sums[m] = m < o.memories && (last > begin || o.fractional.reduces_from[m + 1]);
-  }
-  if (o.relations.empty()) return;
-  const double all = overlap(o, extents, o.fractional.extent[o.memories + 1]);
-  extents.fill(1);
-  i = 0;
-  for (std::size_t m = 0; m < o.memories; ++m) {
-    for (; m > 0 && i < cuts[m - 1]; ++i) extents[order[i].dimension] *= order[i].factor;
-    n.sums[m] = n.sums[m] || all > overlap(o, extents, o.fractional.extent[m + 1]);
-  }
+  if (!o.is_output) return;
+  describe_sums(o, order, n);
 }
 
 void set_flows(const OperandProblem& o, const Nest& n, std::span<MemoryLevel> levels) {
@@ -141,7 +159,7 @@ void set_flows(const OperandProblem& o, const Nest& n, std::span<MemoryLevel> le
     const double top = l == 0 ? 1 : n.tops[l].irrelevant;
     f.window = floor_of(f.period / top);
     f.busy = ceil_of(elements_integer * bits / port.max_bits);
-    f.average_bits = floor_of(elements_integer * bits / f.period);
+    f.average_bits = floor_of(elements_integer * (o.is_output && n.sums[l] ? o.partial_bits : o.bits) / f.period);
   };
   for (std::size_t m = 0; m < o.memories; ++m) {
     const bool is_top = m + 1 == o.memories;
@@ -153,14 +171,45 @@ void set_flows(const OperandProblem& o, const Nest& n, std::span<MemoryLevel> le
       if (!is_top) flow(m, kWriteFromHigh, false, high, high_integer, o.bits);
       continue;
     }
-    const double low_bits = n.sums[m] ? o.partial_bits : o.bits;
+    const double low_bits = n.partial[m] ? o.partial_bits : o.bits;
     flow(m, kWriteFromLow, true, floor_of(low), floor_of(low_integer), low_bits);
-    if (n.sums[m]) flow(m, kReadToLow, true, floor_of(low), floor_of(low_integer), low_bits);
+    if (n.sums[m]) flow(m, kReadToLow, true, floor_of(low), floor_of(low_integer), n.partial[m] ? low_bits : 0);
     if (is_top) continue;
-    const double high_bits = n.sums[m + 1] ? o.partial_bits : o.bits;
+    const double high_bits = n.partial[m + 1] ? o.partial_bits : o.bits;
     flow(m, kReadToHigh, false, high, high_integer, high_bits);
-    if (n.sums[m + 1]) flow(m, kWriteFromHigh, false, high, high_integer, high_bits);
+    if (n.sums[m + 1]) flow(m, kWriteFromHigh, false, high, high_integer, n.partial[m + 1] ? high_bits : 0);
   }
+}
+
+// Exact numbers in place of uniform ones: tiles at the edges are smaller, and a sum is not read back before it was
+// written.
+void count_exactly(const Problem& p, const OperandProblem& o, Nest& n, std::span<MemoryLevel> levels) {
+  for (std::size_t m = 0; m < o.memories; ++m)
+    for (std::size_t d = 0; d < 4; ++d) {
+      Flow& f = levels[m].flows[d];
+      if (f.periods == 0) continue;
+      const std::size_t l = d == kReadToLow || d == kWriteFromLow ? m : m + 1;
+      const PortRef& port = o.ports[m][d];
+      const TileCount tiles = count_tiles(p, o, n.extents[l], m + 1, f.bits, port.min_bits);
+      const double copies = o.integer.copies[m + 1];
+      double times = n.returns[l] * copies;
+      const bool reads_sums = o.is_output && (d == kReadToLow || d == kWriteFromHigh);
+      f.elements = tiles.largest;
+      f.moved = tiles.elements * times;
+      double granules = tiles.granules * times;
+      if (reads_sums && !p.starts_from_stored) {
+        // The first visit finds nothing. Where windows overlap, visits are counted by element.
+        const TileCount once =
+            o.relations.empty() ? tiles : count_tiles(p, o, n.extents[o.memories], m + 1, f.bits, port.min_bits);
+        f.moved -= once.elements * copies;
+        granules -= once.granules * copies;
+      }
+      f.words = granules * port.min_bits / port.max_bits;
+      f.busy = ceil_of(f.elements * f.bits / port.max_bits);
+      f.average_bits = f.elements * f.bits / f.period;
+    }
+  for (std::size_t l = 1; l <= o.memories; ++l)
+    n.fractional[l] = n.integer[l] = count_tiles(p, o, n.extents[l], l, 1, 1).largest;
 }
 
 double tile_bits(const OperandProblem& o, const Nest& n, std::size_t level, double elements) {
@@ -168,14 +217,13 @@ double tile_bits(const OperandProblem& o, const Nest& n, std::size_t level, doub
 }
 
 // Two tiles of an operand are kept where both fit; who comes first is served first.
-void set_buffering(const Problem& p, const std::array<Nest, kMaxOperands>& nests, Evaluation& e) {
+void set_buffering(const Problem& p, Evaluation& e) {
   for (const MemoryProblem& memory : p.memories) {
-    // Only the part of a tile that changes at once needs a second place.
     std::array<double, kMaxOperands> part{};
     double used = 0;
     for (std::size_t i = 0; i < memory.operands.size(); ++i) {
       const std::size_t o = memory.operands[i], m = memory.level[i];
-      part[o] = floor_of(e.levels[o][m].tile_bits / nests[o].tops[m + 1].relevant) / memory.size_bits;
+      part[o] = e.levels[o][m].spare_bits / memory.size_bits;
       used += part[o];
     }
     for (std::size_t o = 0; o < p.operands.size(); ++o)
@@ -219,7 +267,7 @@ double covered(std::span<const Activity> activities, double until) {
 constexpr std::size_t kMaxUsers = kMaxOperands * 4;  // of one port
 
 // Ports whose transfers take longer than allowed stop the array; the worst one decides.
-double stall_of(const Problem& p, Evaluation& e) {
+double worst_stall(const Problem& p, Evaluation& e) {
   double worst = 0;
   for (std::size_t i = 0; i < p.ports.size(); ++i) {
     std::array<Activity, kMaxUsers> activities;
@@ -244,16 +292,95 @@ double stall_of(const Problem& p, Evaluation& e) {
       }
       stall = late + std::max(0.0, early + windows - together);
     }
-    e.ports[i] = {.stall = stall, .flows = static_cast<std::uint32_t>(count)};
+    e.ports[i].stall = stall;
     worst = std::max(worst, stall);
   }
   return worst;
 }
 
+// No port carries more than its width, transfers that happen once included.
+double saturation(const Problem& p, double cycles, Evaluation& e) {
+  double most = 0;
+  std::uint32_t cause = 0;
+  for (std::uint32_t i = 0; i < p.ports.size(); ++i) {
+    e.ports[i].busy = 0;
+    for (const PortUser& user : p.ports[i].users) {
+      const Flow& f = e.levels[user.operand][user.level].flows[user.direction];
+      e.ports[i].busy += f.busy * f.periods;
+    }
+    if (e.ports[i].busy - cycles > most) {
+      most = e.ports[i].busy - cycles;
+      cause = i;
+    }
+  }
+  if (most <= 0) return 0;
+  e.waits.push_back({.period = cycles, .periods = 1, .cycles = most, .port = cause});
+  e.ports[cause].stall += most;
+  return most;
+}
+
+bool is_low(std::size_t direction) { return direction == kReadToLow || direction == kWriteFromLow; }
+
+// Before the first step every memory must hold what that step needs. The rest of a first tile follows while the array
+// works, as far as the tile's first pass is long enough. After the last step likewise, for the output.
+void set_first_wait(const Problem& p, const OperandProblem& o, std::size_t m, std::size_t direction, double pass,
+                    Flow& f) {
+  if (is_low(direction) && m == 0) return;
+  Extents one_step;
+  one_step.fill(1);
+  const double first = count_tiles(p, o, one_step, m + 1, 1, 1).largest;
+  const double least = ceil_of(first * f.bits / o.ports[m][direction].max_bits);
+  f.waited = least + ceil_of(std::max(0.0, f.busy - least - pass)) + p.memories[o.memory[m]].latency;
+}
+
+// Periods nest: a transfer that belongs to the loops inside a cut happens once for each iteration of those outside.
+// From the inside out (clock.h) the time of one period is that of the shorter ones in it and what must be waited for.
+double nested_stall(const Problem& p, std::span<const TemporalLoop> order, const std::array<Nest, kMaxOperands>& nests,
+                    Evaluation& e) {
+  Clock clock(p);
+  double iterations = 1, stalls = 0;
+  const double total = nests[0].cycles[p.operands[0].memories];
+  for (PortStall& port : e.ports) port = {};
+  for (std::size_t position = 0; position <= order.size(); ++position) {
+    if (position > 0) {
+      clock.repeat(order[position - 1].factor);
+      iterations *= order[position - 1].factor;
+    }
+    std::array<Arrival, kMaxOperands * kMaxMemories * 4> arrivals;
+    std::size_t count = 0;
+    for (std::uint32_t i = 0; i < p.ports.size(); ++i)
+      for (const PortUser& user : p.ports[i].users) {
+        Flow& f = e.levels[user.operand][user.level].flows[user.direction];
+        const std::size_t l = is_low(user.direction) ? user.level : user.level + 1;
+        if (f.periods == 0 || nests[user.operand].loops[l] != position) continue;
+        const double passes = f.allowed == f.period ? 1 : nests[user.operand].tops[l].irrelevant;
+        arrivals[count++] = {.port = i, .busy = f.periods > 1 ? f.busy : 0, .passes = passes};
+      }
+    if (count == 0) continue;
+    std::uint32_t cause = 0;
+    const double late = clock.arrive(std::span(arrivals.data(), count), cause);
+    if (late > 0) {
+      const double periods = total / iterations;
+      e.waits.push_back({.period = iterations, .periods = periods, .cycles = late, .port = cause});
+      e.ports[cause].stall += late * periods;
+      stalls += late * periods;
+    }
+    for (std::uint32_t i = 0; i < p.ports.size(); ++i)
+      for (const PortUser& user : p.ports[i].users) {
+        Flow& f = e.levels[user.operand][user.level].flows[user.direction];
+        const std::size_t l = is_low(user.direction) ? user.level : user.level + 1;
+        if (f.periods == 0 || nests[user.operand].loops[l] != position) continue;
+        set_first_wait(p, p.operands[user.operand], user.level, user.direction,
+                       clock.time() / nests[user.operand].tops[l].irrelevant, f);
+      }
+  }
+  return stalls;
+}
+
 // First loads and last stores: those that happen once may be spread over the computation as far as their port has
 // bandwidth left.
-void set_waited(const Problem& p, double busy_cycles, const std::array<double, kMaxOperands>& first_bits,
-                Evaluation& e) {
+void hide_first_loads(const Problem& p, double busy_cycles, const std::array<double, kMaxOperands>& first_bits,
+                      Evaluation& e) {
   struct Once {
     Flow* flow;
     double least;
@@ -333,7 +460,8 @@ void set_energy(const Problem& p, Evaluation& e) {
                         (level.flows[kWriteFromLow].words + level.flows[kWriteFromHigh].words) * memory.write_pj;
       e.memory_energy_pj += level.energy_pj;
     }
-  e.energy_pj = e.mac_energy_pj + e.memory_energy_pj;
+  e.static_energy_pj = p.leakage_pj_per_cycle * e.latency;
+  e.energy_pj = e.mac_energy_pj + e.memory_energy_pj + e.static_energy_pj;
 }
 
 }  // namespace
@@ -342,26 +470,34 @@ Costs evaluate(const Problem& p, std::span<const TemporalLoop> order, Evaluation
   std::array<Nest, kMaxOperands> nests;
   std::array<double, kMaxOperands> first_bits{};
   e.ports.resize(p.ports.size());
+  e.waits.clear();
   for (std::size_t o = 0; o < p.operands.size(); ++o) {
     const OperandProblem& operand = p.operands[o];
     merge_stationary(operand, order, e.cuts[o], e.merged_cuts[o]);
     describe(p, operand, order, e.merged_cuts[o], nests[o]);
-    for (std::size_t m = 0; m < operand.memories; ++m)
-      e.levels[o][m].tile_bits = tile_bits(operand, nests[o], m + 1, nests[o].fractional[m + 1]);
     set_flows(operand, nests[o], e.levels[o]);
+    if (!p.quirks.uniform_tiles) count_exactly(p, operand, nests[o], e.levels[o]);
+    for (std::size_t m = 0; m < operand.memories; ++m) {
+      MemoryLevel& level = e.levels[o][m];
+      level.tile_bits = tile_bits(operand, nests[o], m + 1, nests[o].fractional[m + 1]);
+      level.spare_bits = floor_of(level.tile_bits / nests[o].tops[m + 1].relevant);
+      level.is_double_buffered = e.doubled[o][m];
+    }
     first_bits[o] = tile_bits(operand, nests[o], 1, nests[o].integer[1]);
     e.stationary[o] = nests[o].cycles[0];
   }
-  set_energy(p, e);
-  set_buffering(p, nests, e);
+  if (p.quirks.ordered_buffering) set_buffering(p, e);
   for (std::size_t o = 0; o < p.operands.size(); ++o) set_allowed(p.operands[o], e.levels[o]);
   e.ideal_cycles = ceil_of(p.macs / p.lanes) * p.cycles_per_mac;
   e.temporal_cycles = nests[0].cycles[p.operands[0].memories] * p.cycles_per_mac;
-  e.stall = stall_of(p, e);
-  set_waited(p, e.temporal_cycles + e.stall, first_bits, e);
+  e.stall = nested_stall(p, order, nests, e);
+  if (p.quirks.worst_port) e.stall = worst_stall(p, e);
+  if (p.quirks.unbounded_hiding) hide_first_loads(p, e.temporal_cycles + e.stall, first_bits, e);
   e.onload = onload_of(p, e);
   e.offload = offload_of(p.operands[0], e.levels[0]);
+  if (!p.quirks.worst_port) e.stall += saturation(p, e.temporal_cycles + e.stall + e.onload + e.offload, e);
   e.latency = e.temporal_cycles + e.stall + e.onload + e.offload;
+  set_energy(p, e);
   return {.energy_pj = e.energy_pj, .latency = e.latency};
 }
 

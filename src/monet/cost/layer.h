@@ -24,6 +24,7 @@ struct Layer {
   std::string operator_type{};  // Conv, Gemm, Add, Pooling, …: mapping files choose by it
   std::vector<work::Dimension> dimensions{};
   std::vector<Operand> operands{};  // the output first, then the inputs in the order of the equation
+  bool starts_from_stored = false;  // the sums start from stored values (a bias), not from zero
   bool operator==(const Layer&) const = default;
 };
 

@@ -44,12 +44,13 @@ std::vector<TemporalLoop> temporal_loops(const Problem& p, std::size_t limit) {
   return loops;
 }
 
-Orderings::Orderings(std::span<const TemporalLoop> loops) {
-  for (const TemporalLoop& loop : loops) {
-    const auto same = std::find(kinds_.begin(), kinds_.end(), loop);
-    value_.push_back(static_cast<std::uint32_t>(same - kinds_.begin()));
-    if (same == kinds_.end()) kinds_.push_back(loop);
-  }
+Orderings::Orderings(const Problem& p, std::span<const TemporalLoop> loops) : kinds_(loops.begin(), loops.end()) {
+  std::sort(kinds_.begin(), kinds_.end(), [&](const TemporalLoop& x, const TemporalLoop& y) {
+    return std::pair(p.rank[x.dimension], x.factor) < std::pair(p.rank[y.dimension], y.factor);
+  });
+  kinds_.erase(std::unique(kinds_.begin(), kinds_.end()), kinds_.end());
+  for (const TemporalLoop& loop : loops)
+    value_.push_back(static_cast<std::uint32_t>(std::find(kinds_.begin(), kinds_.end(), loop) - kinds_.begin()));
   std::sort(value_.begin(), value_.end(), std::greater<>());
   for (std::uint32_t k = 0; k < value_.size(); ++k) next_.push_back(k + 1 < value_.size() ? k + 1 : kEnd);
   current_.resize(value_.size());

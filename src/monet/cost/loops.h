@@ -16,7 +16,7 @@ std::vector<TemporalLoop> temporal_loops(const Problem& p, std::size_t limit = 0
 // decides between equally good orderings.
 class Orderings {
  public:
-  explicit Orderings(std::span<const TemporalLoop> loops);
+  Orderings(const Problem& p, std::span<const TemporalLoop> loops);
   bool next();  // false when all were given
   std::span<const TemporalLoop> current() const { return current_; }
 

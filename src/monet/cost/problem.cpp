@@ -21,7 +21,7 @@ using hardware::Slot;
   throw InputError(Diagnostic{.where = layer.name, .message = std::move(message), .hint = std::move(hint)});
 }
 
-void set_relevance(const Layer& layer, const Operand& operand, OperandProblem& o) {
+void set_relevance(const Layer& layer, const Operand& operand, const Quirks& quirks, OperandProblem& o) {
   for (const work::Axis& axis : operand.axes) {
     std::vector<work::Term> terms;
     for (const work::Term& term : axis.terms) terms.push_back(term);
@@ -34,9 +34,13 @@ void set_relevance(const Layer& layer, const Operand& operand, OperandProblem& o
       const std::int64_t g = std::gcd(terms[0].coefficient, terms[1].coefficient);
       o.relations.push_back({.a = terms[0].dimension,
                              .b = terms[1].dimension,
-                             .step_a = static_cast<double>(std::abs(terms[0].coefficient / g)),
-                             .step_b = static_cast<double>(std::abs(terms[1].coefficient / g)),
-                             .extent = static_cast<double>(axis.extent)});
+                             .step_a = terms[0].coefficient,
+                             .step_b = terms[1].coefficient,
+                             .offset = axis.offset,
+                             .reduced_a = static_cast<double>(std::abs(terms[0].coefficient / g)),
+                             .reduced_b = static_cast<double>(std::abs(terms[1].coefficient / g)),
+                             .extent = static_cast<double>(axis.extent),
+                             .negative_overlap = quirks.negative_overlap});
       for (const work::Term& term : terms) o.relevance[term.dimension] = Relevance::Partial;
     }
   }
@@ -121,15 +125,18 @@ void set_spatial(const Layer& layer, const Core& core, const Spatial& spatial,
     for (std::size_t d = 0; d < layer.dimensions.size(); ++d) s.extent[l + 1][d] = s.extent[l][d] * at[l][d];
   const double all = box(o, s.extent[levels]);
   std::array<double, kMaxLevels + 1> unique{};
-  double instances = 1;
+  double instances = 1, copies = 1;
   bool reduces = false;
   for (std::size_t l = levels + 1; l-- > 0;) {
     if (l < levels)
       for (std::size_t d = 0; d < layer.dimensions.size(); ++d) {
         instances *= at[l][d];
-        if (at[l][d] != 1 && o.relevance[d] == Relevance::None) reduces = true;
+        if (o.relevance[d] != Relevance::None) continue;
+        copies *= at[l][d];
+        reduces = reduces || at[l][d] != 1;
       }
     s.instances[l] = std::nearbyint(std::nearbyint(instances * 1000) / 1000);
+    s.copies[l] = copies;
     s.reduces_from[l] = reduces;
     unique[l] = all / box(o, s.extent[l]);
     s.relevant[l] = 1;
@@ -145,6 +152,10 @@ void set_memories(const Layer& layer, const Core& core, Problem& p, std::vector<
     p.memories.push_back({.size_bits = static_cast<double>(memory.size_bits),
                           .read_pj = memory.read_energy_pj.value,
                           .write_pj = memory.write_energy_pj.value});
+    if (!p.quirks.ignored_memory_options) {
+      p.memories[m].latency = static_cast<double>(memory.latency_cycles);
+      p.memories[m].always_doubles = memory.buffering == hardware::Buffering::Double;
+    }
     port_ids.emplace_back();
     for (std::size_t i = 0; i < memory.ports.size(); ++i) {
       bool first = false, second = false;
@@ -208,9 +219,24 @@ void set_temporal(const Layer& layer, const Core& core, const Spatial& spatial, 
   }
 }
 
+// Of all instances of all memories.
+double leakage_mw(const Core& core) {
+  double sum = 0;
+  for (const Memory& memory : core.memories) {
+    double instances = 1;
+    for (std::size_t a = 0; a < core.array->dimensions.size(); ++a)
+      if (std::find(memory.served_dimensions.begin(), memory.served_dimensions.end(), a) ==
+          memory.served_dimensions.end())
+        instances *= static_cast<double>(core.array->dimensions[a].size);
+    sum += instances * memory.leakage_mw.value;
+  }
+  return sum;
+}
+
 }  // namespace
 
-Problem make_problem(const Layer& layer, const Core& core, const Spatial& spatial, const Quirks& quirks) {
+Problem make_problem(const Layer& layer, const Core& core, const Spatial& spatial, const Quirks& quirks,
+                     double clock_hz) {
   if (!core.array) refuse(layer, fmt::format("core '{}' has no array", core.name));
   if (layer.dimensions.size() > kMaxDimensions)
     refuse(layer, fmt::format("{} dimensions, at most {} are modelled", layer.dimensions.size(), kMaxDimensions));
@@ -223,16 +249,19 @@ Problem make_problem(const Layer& layer, const Core& core, const Spatial& spatia
   for (std::size_t d = 0; d < p.dimensions; ++d) {
     p.size[d] = static_cast<double>(layer.dimensions[d].size);
     p.macs *= p.size[d];
+    for (const work::Dimension& other : layer.dimensions)
+      if (other.name < layer.dimensions[d].name) ++p.rank[d];
   }
   p.lanes = 1;
   for (const hardware::ArrayDimension& a : core.array->dimensions) p.lanes *= static_cast<double>(a.size);
   p.mac_pj = core.array->mac_energy_pj.value;
+  p.starts_from_stored = layer.starts_from_stored;
   for (const Operand& operand : layer.operands) {
     OperandProblem o;
     o.is_output = operand.slot == Slot::Output;
     o.bits = operand.bits;
     o.partial_bits = operand.partial_bits;
-    set_relevance(layer, operand, o);
+    set_relevance(layer, operand, quirks, o);
     p.operands.push_back(std::move(o));
   }
   std::vector<std::vector<std::uint32_t>> port_ids;
@@ -248,6 +277,7 @@ Problem make_problem(const Layer& layer, const Core& core, const Spatial& spatia
     set_spatial(layer, core, spatial, factors.integer, o, o.integer);
   }
   set_temporal(layer, core, spatial, factors, p);
+  if (!quirks.no_leakage && clock_hz > 0) p.leakage_pj_per_cycle = leakage_mw(core) * 1e9 / clock_hz;
   return p;
 }
 

@@ -28,16 +28,19 @@ enum class Relevance : std::uint8_t {
   Partial,   // it has an axis along a sum of it and another dimension (ix = ox + fx)
 };
 
-// index = step_a · a + step_b · b
+// index = offset + step_a · a + step_b · b
 struct Relation {
   std::size_t a = 0, b = 0;
-  double step_a = 1, step_b = 1;  // divided by their greatest common divisor
-  double extent = 1;              // what is stored: without padding
+  std::int64_t step_a = 1, step_b = 1, offset = 0;
+  double reduced_a = 1, reduced_b = 1;  // steps divided by their greatest common divisor
+  double extent = 1;                    // what is stored: without padding
+  bool negative_overlap = false;        // the quirk
 };
 
 // Distinct indices of a relation for `a` and `b` consecutive values. They are fewer than a · b where windows overlap.
 inline double distinct(const Relation& r, double a, double b) {
-  const double overlap = b > r.step_a ? (b - r.step_a) * (a - r.step_b) : 0;
+  double overlap = b > r.reduced_a ? (b - r.reduced_a) * (a - r.reduced_b) : 0;
+  if (overlap < 0 && !r.negative_overlap) overlap = 0;
   const double count = a * b - overlap;
   return count < r.extent ? count : r.extent;
 }
@@ -53,6 +56,7 @@ struct SpatialLevels {
   // extent[l][d]: product of the loops over dimension d at levels below l
   std::array<std::array<double, kMaxDimensions>, kMaxLevels + 1> extent{};
   std::array<double, kMaxLevels + 1> instances{};   // of the memory at level l: product of all loops at levels >= l
+  std::array<double, kMaxLevels + 1> copies{};      // of them that hold the same: product of the irrelevant loops
   std::array<double, kMaxLevels + 1> boost{};       // distinct elements the memory of level l + 1 gives at once
   std::array<double, kMaxLevels + 1> relevant{};    // product of extent[l] over relevant dimensions
   std::array<bool, kMaxLevels + 1> reduces_from{};  // some loop at a level >= l is irrelevant
@@ -73,6 +77,8 @@ struct OperandProblem {
 struct MemoryProblem {
   double size_bits = 0;
   double read_pj = 0, write_pj = 0;
+  double latency = 0;                   // cycles to the first word
+  bool always_doubles = false;          // two tiles of everything, always
   std::vector<std::size_t> operands{};  // that the layer has, in the memory's order
   std::vector<std::size_t> level{};     // of this memory in each of them
 };
@@ -97,20 +103,24 @@ struct TemporalLoop {
 struct Problem {
   std::size_t dimensions = 0;
   std::array<double, kMaxDimensions> size{};
-  std::array<double, kMaxDimensions> temporal{};  // iterations left when the spatial loops are taken out
-  std::vector<OperandProblem> operands{};         // as in the layer: output first
-  std::vector<MemoryProblem> memories{};          // as in the core
+  std::array<std::uint32_t, kMaxDimensions> rank{};  // of the dimension's name in the alphabet: decides ties
+  std::array<double, kMaxDimensions> temporal{};     // iterations left when the spatial loops are taken out
+  std::vector<OperandProblem> operands{};            // as in the layer: output first
+  std::vector<MemoryProblem> memories{};             // as in the core
   std::vector<PortProblem> ports{};
+  bool starts_from_stored = false;  // sums start from values in memory (a bias), not from zero
   double macs = 0;
   double lanes = 0;
   double cycles_per_mac = 1;
   double mac_pj = 0;
+  double leakage_pj_per_cycle = 0;
   bool is_integral = false;  // fractional and integer spatial loops are the same
   Quirks quirks{};
 };
 
 // InputError if the core cannot take the layer at all: no array, an operand without memory, more of something than fits
 // the tables above.
-Problem make_problem(const Layer& layer, const hardware::Core& core, const Spatial& spatial, const Quirks& quirks);
+Problem make_problem(const Layer& layer, const hardware::Core& core, const Spatial& spatial, const Quirks& quirks,
+                     double clock_hz = 0);
 
 }  // namespace monet::cost

@@ -6,12 +6,17 @@ namespace monet::cost {
 struct Quirks {
   // Energy takes fractional unrollings, latency the integers below them; off, both take the hardware's integers.
   bool fractional_unrolling = false;
-  // Every reload of a sum is counted, the first one, of zeros nobody stored, included; tiles at the edges count in
-  // full.
+  // Every tile counts in full, at the edges too, and sums are read back even the first time, when nobody stored any.
   bool uniform_tiles = false;
+  // Windows more dilated than they are many count more elements than they touch.
+  bool negative_overlap = false;
   // Loops go to memories one memory at a time, fewest accesses first, ties to the last found.
   bool greedy_allocation = false;
-  // Hiding a first load behind the computation may make it shorter than its own first word, and even negative.
+  // Room for a second tile goes to the operands in their order, needed or not.
+  bool ordered_buffering = false;
+  // Only the port that stalls most is waited for, though ports stall at different times.
+  bool worst_port = false;
+  // Hiding a first load behind the computation may make it shorter than its own first tile, and even negative.
   bool unbounded_hiding = false;
   // Of the transfers that share one of their two ports with the other input, only the outermost is waited for.
   bool last_half_shared = false;
@@ -25,7 +30,10 @@ struct Quirks {
 
 constexpr Quirks kZigzagQuirks{.fractional_unrolling = true,
                                .uniform_tiles = true,
+                               .negative_overlap = true,
                                .greedy_allocation = true,
+                               .ordered_buffering = true,
+                               .worst_port = true,
                                .unbounded_hiding = true,
                                .last_half_shared = true,
                                .ignored_memory_options = true,

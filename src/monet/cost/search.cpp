@@ -19,7 +19,7 @@ ExhaustiveResult search_exhaustively(const Problem& p, const std::vector<LoopPat
   (void)dimensions;
   ExhaustiveResult result;
   Evaluation e;
-  Orderings orderings(temporal_loops(p, options.limit));
+  Orderings orderings(p, temporal_loops(p, options.limit));
   while (orderings.next()) {
     ++result.evaluated;
     Misfit misfit;

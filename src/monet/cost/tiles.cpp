@@ -1,0 +1,94 @@
+#include "monet/cost/tiles.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace monet::cost {
+namespace {
+
+// How many tiles have how many elements along one axis.
+struct Size {
+  double elements = 0, times = 0;
+};
+using Sizes = std::vector<Size>;
+
+void add(Sizes& sizes, double elements, double times) {
+  if (elements <= 0 || times <= 0) return;
+  for (Size& s : sizes)
+    if (s.elements == elements) {
+      s.times += times;
+      return;
+    }
+  sizes.push_back({elements, times});
+}
+
+Sizes along_dimension(double size, double tile) {
+  Sizes sizes;
+  const double whole = std::floor(size / tile);
+  add(sizes, tile, whole);
+  add(sizes, size - whole * tile, 1);
+  return sizes;
+}
+
+// Distinct stored indices of one window: a0 ≤ a < a1, b0 ≤ b < b1.
+double in_window(const Relation& r, std::int64_t a0, std::int64_t a1, std::int64_t b0, std::int64_t b1) {
+  const auto at = [&](std::int64_t a, std::int64_t b) { return r.offset + r.step_a * a + r.step_b * b; };
+  const auto extent = static_cast<std::int64_t>(r.extent);
+  const auto [low, high] = std::minmax({at(a0, b0), at(a0, b1 - 1), at(a1 - 1, b0), at(a1 - 1, b1 - 1)});
+  if (low >= 0 && high < extent) {
+    Relation unclipped = r;
+    unclipped.extent = static_cast<double>(INT64_MAX);
+    return distinct(unclipped, static_cast<double>(a1 - a0), static_cast<double>(b1 - b0));
+  }
+  const std::int64_t first = std::max<std::int64_t>(low, 0), last = std::min(high, extent - 1);
+  if (last < first) return 0;
+  std::vector<bool> touched(static_cast<std::size_t>(last - first + 1), false);
+  double count = 0;
+  for (std::int64_t a = a0; a < a1; ++a)
+    for (std::int64_t b = b0; b < b1; ++b) {
+      const std::int64_t index = at(a, b);
+      if (index < first || index > last || touched[static_cast<std::size_t>(index - first)]) continue;
+      touched[static_cast<std::size_t>(index - first)] = true;
+      ++count;
+    }
+  return count;
+}
+
+Sizes along_relation(const Problem& p, const Relation& r, double tile_a, double tile_b) {
+  Sizes sizes;
+  const auto size_a = static_cast<std::int64_t>(p.size[r.a]), size_b = static_cast<std::int64_t>(p.size[r.b]);
+  const auto step_a = static_cast<std::int64_t>(tile_a), step_b = static_cast<std::int64_t>(tile_b);
+  for (std::int64_t a = 0; a < size_a; a += step_a)
+    for (std::int64_t b = 0; b < size_b; b += step_b)
+      add(sizes, in_window(r, a, std::min(size_a, a + step_a), b, std::min(size_b, b + step_b)), 1);
+  return sizes;
+}
+
+}  // namespace
+
+TileCount count_tiles(const Problem& p, const OperandProblem& o, const Extents& temporal, std::size_t level,
+                      double bits, double granule_bits) {
+  const Extents& spatial = o.integer.extent[level];
+  Sizes all{{1, 1}};
+  const auto multiply = [&](const Sizes& axis) {
+    Sizes product;
+    for (const Size& x : all)
+      for (const Size& y : axis) add(product, x.elements * y.elements, x.times * y.times);
+    all = std::move(product);
+  };
+  for (const std::size_t d : o.relevant)
+    if (p.size[d] > 1) multiply(along_dimension(p.size[d], temporal[d] * spatial[d]));
+  for (const Relation& r : o.relations)
+    multiply(along_relation(p, r, temporal[r.a] * spatial[r.a], temporal[r.b] * spatial[r.b]));
+  TileCount count;
+  for (const Size& s : all) {
+    count.largest = std::max(count.largest, s.elements);
+    count.elements += s.elements * s.times;
+    count.granules += std::ceil(s.elements * bits / granule_bits) * s.times;
+  }
+  return count;
+}
+
+}  // namespace monet::cost
