@@ -89,7 +89,7 @@ void merge_stationary(const OperandProblem& o, std::span<const TemporalLoop> ord
 }
 
 // Sums stay incomplete below any loop that comes back to them.
-void describe_sums(const OperandProblem& o, std::span<const TemporalLoop> order, Nest& n) {
+void describe_sums(const Quirks& quirks, const OperandProblem& o, std::span<const TemporalLoop> order, Nest& n) {
   const double all = overlap(o, n.extents[o.memories], o.fractional.extent[o.memories + 1]);
   double elements = tile_elements(o, n.extents[o.memories], o.fractional, o.memories + 1);
   for (std::size_t m = 0; m < o.memories; ++m) {
@@ -102,7 +102,7 @@ void describe_sums(const OperandProblem& o, std::span<const TemporalLoop> order,
       if (o.relevance[order[j].dimension] == Relevance::None) returns *= order[j].factor;
     if (!o.relations.empty()) returns *= all / overlap(o, inside, o.fractional.extent[m + 1]);
     n.sums[m] = returns > 1;
-    n.partial[m] = floor_of(elements * (returns - 1)) != 0;
+    n.partial[m] = quirks.uniform_tiles ? floor_of(elements * (returns - 1)) != 0 : n.sums[m];
   }
   n.sums[o.memories] = n.partial[o.memories] = false;
 }
@@ -140,7 +140,7 @@ void describe(const Problem& p, const OperandProblem& o, std::span<const Tempora
       if (o.relevance[order[j].dimension] == Relevance::None) n.returns[l] *= order[j].factor;
   }
   if (!o.is_output) return;
-  describe_sums(o, order, n);
+  describe_sums(p.quirks, o, order, n);
 }
 
 void set_flows(const OperandProblem& o, const Nest& n, std::span<MemoryLevel> levels) {
@@ -189,23 +189,12 @@ void count_exactly(const Problem& p, const OperandProblem& o, Nest& n, std::span
       Flow& f = levels[m].flows[d];
       if (f.periods == 0) continue;
       const std::size_t l = d == kReadToLow || d == kWriteFromLow ? m : m + 1;
-      const PortRef& port = o.ports[m][d];
-      const TileCount tiles = count_tiles(p, o, n.extents[l], m + 1, f.bits, port.min_bits);
-      const double copies = o.integer.copies[m + 1];
-      double times = n.returns[l] * copies;
-      const bool reads_sums = o.is_output && (d == kReadToLow || d == kWriteFromHigh);
-      f.elements = tiles.largest;
-      f.moved = tiles.elements * times;
-      double granules = tiles.granules * times;
-      if (reads_sums && !p.starts_from_stored) {
-        // The first visit finds nothing. Where windows overlap, visits are counted by element.
-        const TileCount once =
-            o.relations.empty() ? tiles : count_tiles(p, o, n.extents[o.memories], m + 1, f.bits, port.min_bits);
-        f.moved -= once.elements * copies;
-        granules -= once.granules * copies;
-      }
-      f.words = granules * port.min_bits / port.max_bits;
-      f.busy = ceil_of(f.elements * f.bits / port.max_bits);
+      const FlowCount count =
+          count_flow(p, o, m, static_cast<Direction>(d), n.extents[l], f.bits, n.returns[l], n.extents[o.memories]);
+      f.elements = count.largest;
+      f.moved = count.moved;
+      f.words = count.words;
+      f.busy = count.busy;
       f.average_bits = f.elements * f.bits / f.period;
     }
   for (std::size_t l = 1; l <= o.memories; ++l)

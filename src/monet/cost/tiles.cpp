@@ -91,4 +91,23 @@ TileCount count_tiles(const Problem& p, const OperandProblem& o, const Extents& 
   return count;
 }
 
+FlowCount count_flow(const Problem& p, const OperandProblem& o, std::size_t m, hardware::Direction direction,
+                     const Extents& inside, double bits, double returns, const Extents& all) {
+  const PortRef& port = o.ports[m][static_cast<std::size_t>(direction)];
+  const TileCount tiles = count_tiles(p, o, inside, m + 1, bits, port.min_bits);
+  const double copies = o.integer.copies[m + 1];
+  FlowCount flow{.largest = tiles.largest, .moved = tiles.elements * returns * copies};
+  double granules = tiles.granules * returns * copies;
+  const bool reads_sums =
+      o.is_output && (direction == hardware::Direction::ReadToLow || direction == hardware::Direction::WriteFromHigh);
+  if (reads_sums && !p.starts_from_stored) {
+    const TileCount once = o.relations.empty() ? tiles : count_tiles(p, o, all, m + 1, bits, port.min_bits);
+    flow.moved -= once.elements * copies;
+    granules -= once.granules * copies;
+  }
+  flow.words = granules * port.min_bits / port.max_bits;
+  flow.busy = std::ceil(tiles.largest * bits / port.max_bits);
+  return flow;
+}
+
 }  // namespace monet::cost

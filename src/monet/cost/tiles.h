@@ -20,4 +20,17 @@ struct TileCount {
 TileCount count_tiles(const Problem& p, const OperandProblem& o, const Extents& temporal, std::size_t level,
                       double bits, double granule_bits);
 
+// What one flow moves in all: the tiles of `inside` that memory `m` gives or takes in one direction, each as often as
+// the irrelevant loops outside come back to it (`returns`). Sums are not read back the first time, unless they start
+// from stored values; where windows overlap, first times are told apart by element (`all` are the extents of all
+// loops).
+struct FlowCount {
+  double largest = 0;  // elements of one transfer
+  double moved = 0;    // elements in all
+  double words = 0;    // accesses of whole words in all
+  double busy = 0;     // cycles of one transfer
+};
+FlowCount count_flow(const Problem& p, const OperandProblem& o, std::size_t m, hardware::Direction direction,
+                     const Extents& inside, double bits, double returns, const Extents& all);
+
 }  // namespace monet::cost
