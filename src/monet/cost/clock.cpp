@@ -5,19 +5,17 @@
 
 namespace monet::cost {
 
-double Clock::arrive(std::span<const Arrival> arrivals, std::uint32_t& cause) {
+double wait_for(std::span<const Arrival> arrivals, double time, std::span<double> busy, std::uint32_t& cause) {
   double late = 0;
   const auto wait = [&](double cycles, std::uint32_t port) {
     if (cycles <= late) return;
     late = cycles;
     cause = port;
   };
-  for (const Arrival& a : arrivals) wait(a.busy - std::max(0.0, time_ - busy_[a.port]) / a.passes, a.port);
-  for (const Arrival& a : arrivals) busy_[a.port] += a.busy;
-  for (const Arrival& a : arrivals) wait(busy_[a.port] - time_, a.port);
-  late = std::ceil(late);
-  time_ += late;
-  return late;
+  for (const Arrival& a : arrivals) wait(a.busy - std::max(0.0, time - busy[a.port]) / a.passes, a.port);
+  for (const Arrival& a : arrivals) busy[a.port] += a.busy;
+  for (const Arrival& a : arrivals) wait(busy[a.port] - time, a.port);
+  return std::ceil(late);
 }
 
 }  // namespace monet::cost

@@ -1,0 +1,114 @@
+#include "monet/cost/boundary.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace monet::cost {
+namespace {
+
+using hardware::Direction;
+
+double overlap_of(const OperandProblem& o, const Extents& temporal, const Extents& spatial) {
+  double times = 1;
+  for (const Relation& r : o.relations) {
+    const double a = temporal[r.a] * spatial[r.a], b = temporal[r.b] * spatial[r.b];
+    times *= a * b / distinct(r, a, b);
+  }
+  return times;
+}
+
+void add_flow(const Problem& p, const OperandProblem& o, std::size_t m, Direction direction, const Extents& inside,
+              double bits, const Extents& all, BoundaryTile& tile) {
+  const PortRef& port = o.ports[m][static_cast<std::size_t>(direction)];
+  const MemoryProblem& memory = p.memories[o.memory[m]];
+  const FlowCount once = count_flow(p, o, m, direction, inside, bits, 1, all);
+  const FlowCount twice = count_flow(p, o, m, direction, inside, bits, 2, all);
+  Extents one_step;
+  one_step.fill(1);
+  BoundaryFlow& flow = tile.flows[tile.count++];
+  flow.port = port.port;
+  flow.busy = once.busy;
+  flow.least = std::ceil(count_tiles(p, o, one_step, m + 1, 1, 1).largest * bits / port.max_bits);
+  flow.latency = memory.latency;
+  flow.words = twice.words - once.words;
+  flow.words_once = flow.words - once.words;
+  flow.word_pj = hardware::is_read(direction) ? memory.read_pj : memory.write_pj;
+}
+
+BoundaryTile make_tile(const Problem& p, const OperandProblem& o, std::size_t b, const Extents& inside,
+                       const Extents& all, bool sums) {
+  BoundaryTile tile;
+  const double bits = sums ? o.partial_bits : o.bits;
+  if (o.is_output) {
+    add_flow(p, o, b, Direction::WriteFromLow, inside, bits, all, tile);
+    if (sums) add_flow(p, o, b, Direction::ReadToLow, inside, bits, all, tile);
+    if (b > 0) {
+      add_flow(p, o, b - 1, Direction::ReadToHigh, inside, bits, all, tile);
+      if (sums) add_flow(p, o, b - 1, Direction::WriteFromHigh, inside, bits, all, tile);
+    }
+  } else {
+    add_flow(p, o, b, Direction::ReadToLow, inside, bits, all, tile);
+    if (b > 0) add_flow(p, o, b - 1, Direction::WriteFromHigh, inside, bits, all, tile);
+  }
+  if (b > 0) tile.bits = count_tiles(p, o, inside, b, 1, 1).largest * bits;
+  return tile;
+}
+
+}  // namespace
+
+Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, const Lattice& lattice)
+    : operand_(operand), boundary_(boundary), strides_(lattice.kinds().size(), 0) {
+  const OperandProblem& o = p.operands[operand];
+  if (boundary > 0) memory_ = o.memory[boundary - 1];
+  has_sums_ = o.is_output;
+  copies_ = o.fractional.copies[boundary + 1];
+  std::vector<LoopKind> kinds;
+  std::size_t size = 1;
+  Extents all;
+  all.fill(1);
+  for (std::size_t k = 0; k < lattice.kinds().size(); ++k) {
+    const LoopKind& kind = lattice.kinds()[k];
+    const double product = std::pow(kind.factor, kind.count);
+    all[kind.dimension] *= product;
+    if (o.relevance[kind.dimension] == Relevance::None) {
+      irrelevant_ *= product;
+      continue;
+    }
+    strides_[k] = size;
+    size *= kind.count + 1;
+    kinds.push_back(kind);
+  }
+  const Extents& spatial = o.fractional.extent[boundary + 1];
+  const double most = overlap_of(o, all, o.fractional.extent[o.memories + 1]);
+  std::vector<std::uint32_t> e(kinds.size(), 0);
+  for (std::size_t i = 0; i < size; ++i) {
+    Extents inside;
+    inside.fill(1);
+    for (std::size_t k = 0; k < kinds.size(); ++k) inside[kinds[k].dimension] *= std::pow(kinds[k].factor, e[k]);
+    // The array holds one element a lane: no relevant loop is inside of it.
+    const bool fits = boundary > 0 || i == 0;
+    finished_.push_back(fits ? make_tile(p, o, boundary, inside, all, false) : BoundaryTile{});
+    if (has_sums_) partial_.push_back(fits ? make_tile(p, o, boundary, inside, all, true) : BoundaryTile{});
+    overlap_.push_back(o.relations.empty() ? 1 : most / overlap_of(o, inside, spatial));
+    allowed_.push_back(fits && (boundary == 0 || finished_.back().bits <= p.memories[memory_].size_bits));
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      if (e[k]++ < kinds[k].count) break;
+      e[k] = 0;
+    }
+  }
+}
+
+std::size_t Boundary::project(const Exponents& e) const {
+  std::size_t index = 0;
+  for (std::size_t k = 0; k < strides_.size(); ++k) index += strides_[k] * e[k];
+  return index;
+}
+
+double Boundary::energy_pj(std::size_t projected, double returns) const {
+  const BoundaryTile& t = tile(projected, returns);
+  double sum = 0;
+  for (std::uint32_t i = 0; i < t.count; ++i) sum += t.flows[i].energy_pj(returns);
+  return sum;
+}
+
+}  // namespace monet::cost

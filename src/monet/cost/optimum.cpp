@@ -1,0 +1,467 @@
+#include "monet/cost/optimum.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <queue>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "monet/base/assert.h"
+#include "monet/cost/boundary.h"
+#include "monet/cost/clock.h"
+
+namespace monet::cost {
+namespace {
+
+constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+// Everything a label has cost so far, smaller is better in each: what dominance compares. Laid out in one row of
+// doubles: these, then the bits used of each memory, then the cycles each port is busy in a period.
+enum Spent : std::size_t {
+  kEnergy,
+  kTime,
+  kOffload,
+  kShared,
+  kHalfShared = kShared + 2,
+  kSeparate = kHalfShared + 2,
+  kFixed = kSeparate + 2
+};
+
+struct Label {
+  std::uint32_t parent = kNone;
+  std::uint32_t index = 0;                            // of the tile
+  std::uint8_t kind = 0;                              // of the loop that was added last
+  std::array<std::uint8_t, kMaxOperands> cuts{};      // boundaries cut so far
+  std::array<std::uint8_t, kMaxOperands> cut_here{};  // of them, at the tile before the last loop
+  std::uint8_t doubled = 0;                           // bit per operand: the first of them has a second buffer
+  std::array<float, kMaxOperands> run{};              // product of the loops since the operand last changed
+  Exponents exponents{};
+};
+
+struct Rank {
+  double first = 0, second = 0;
+  bool operator<(const Rank& other) const { return first != other.first ? first < other.first : second < other.second; }
+};
+
+Rank rank_of(Criterion criterion, const Costs& c) {
+  switch (criterion) {
+    case Criterion::Latency: return {c.latency, c.energy_pj};
+    case Criterion::Energy: return {c.energy_pj, c.latency};
+    case Criterion::Edp: return {c.energy_pj * c.latency, 0};
+  }
+  return {};
+}
+
+class Search {
+ public:
+  Search(const Problem& p, const OptimumOptions& options) : p_(p), options_(options), lattice_(p) {
+    for (std::size_t o = 0; o < p.operands.size(); ++o)
+      for (std::size_t b = 0; b < p.operands[o].memories; ++b) boundaries_[o].emplace_back(p, o, b, lattice_);
+    width_ = kFixed + p.memories.size() + p.ports.size();
+    set_bounds();
+  }
+  Optimum run();
+
+ private:
+  std::span<double> row(std::uint32_t label) { return {spent_.data() + std::size_t{label} * width_, width_}; }
+  double& used(std::span<double> r, std::size_t memory) const { return r[kFixed + memory]; }
+  std::span<double> busy(std::span<double> r) const { return r.subspan(kFixed + p_.memories.size()); }
+
+  void set_bounds();
+  double irrelevant_inside(std::size_t operand, const Exponents& e) const;
+  double iterations(const Exponents& e) const;
+  bool is_whole(const Label& l) const { return l.index + 1 == lattice_.size(); }
+
+  // One way to cut at a tile: how many boundaries of each operand, and which of them get a second buffer.
+  struct Cutting {
+    std::array<std::uint8_t, kMaxOperands> count{};
+    std::uint8_t doubled = 0;
+  };
+  void list_cuttings(const Label& l, std::size_t kind, std::vector<Cutting>& list) const;
+  bool apply(const Label& l, const Cutting& cutting, double periods, std::span<double> r) const;
+  bool fits_later(const Label& l, std::span<double> r) const;
+  Costs bound(const Label& l, std::span<double> r) const;
+  double onload(std::span<const double> r) const;
+  void expand(std::uint32_t label);
+  void keep(Label l, std::span<double> r);
+  Chosen trace(std::uint32_t label) const;
+
+  const Problem& p_;
+  const OptimumOptions& options_;
+  Lattice lattice_;
+  std::array<std::vector<Boundary>, kMaxOperands> boundaries_;
+  std::size_t width_ = 0;
+  // Per operand and boundary, for each tile: the least energy and the least cycles of each flow, cut there or later.
+  struct Bound {
+    double energy = 0;
+    std::array<double, 4> busy{};
+  };
+  std::array<std::vector<std::vector<Bound>>, kMaxOperands> least_;
+  std::vector<Label> labels_;
+  std::vector<double> spent_;
+  std::vector<bool> alive_;
+  struct Entry {
+    Rank rank;
+    std::uint32_t depth;
+    std::uint32_t label;
+    bool operator<(const Entry& other) const {  // std::priority_queue takes the largest
+      if (rank < other.rank || other.rank < rank) return other.rank < rank;
+      return depth != other.depth ? depth < other.depth : label > other.label;
+    }
+  };
+  std::priority_queue<Entry> queue_;
+  std::unordered_map<std::string, std::vector<std::uint32_t>> by_state_;
+  double iterations_ = 1;
+  std::optional<std::uint32_t> best_;
+  Costs best_costs_{};
+  Optimum result_;
+};
+
+double Search::irrelevant_inside(std::size_t operand, const Exponents& e) const {
+  double product = 1;
+  for (std::size_t k = 0; k < lattice_.kinds().size(); ++k) {
+    const LoopKind& kind = lattice_.kinds()[k];
+    if (p_.operands[operand].relevance[kind.dimension] != Relevance::None) continue;
+    for (std::uint8_t i = 0; i < e[k]; ++i) product *= kind.factor;
+  }
+  return product;
+}
+
+double Search::iterations(const Exponents& e) const {
+  double product = 1;
+  for (std::size_t k = 0; k < lattice_.kinds().size(); ++k)
+    for (std::uint8_t i = 0; i < e[k]; ++i) product *= lattice_.kinds()[k].factor;
+  return product;
+}
+
+void Search::set_bounds() {
+  const double infinity = std::numeric_limits<double>::infinity();
+  std::vector<Exponents> points(lattice_.size());
+  Exponents e{};
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    points[i] = e;
+    lattice_.next(e);
+  }
+  const double all = iterations(points.back());
+  for (std::size_t o = 0; o < p_.operands.size(); ++o)
+    for (const Boundary& boundary : boundaries_[o]) {
+      std::vector<Bound> least(points.size());
+      for (std::size_t i = points.size(); i-- > 0;) {
+        const std::size_t at = boundary.project(points[i]);
+        Bound b{.energy = infinity, .busy = {infinity, infinity, infinity, infinity}};
+        if (boundary.allows(at)) {
+          const double returns = boundary.returns(irrelevant_inside(o, points[i]));
+          const double periods = all / iterations(points[i]);
+          const BoundaryTile& tile = boundary.tile(at, returns);
+          b.energy = boundary.energy_pj(at, returns);
+          // Finished sums have two flows where partial ones have four, in the order write, read, read, write.
+          b.busy.fill(0);
+          for (std::uint32_t f = 0; f < tile.count; ++f)
+            b.busy[tile.count == 2 && boundary.operand() == 0 ? 2 * f : f] = tile.flows[f].busy * periods;
+        }
+        for (std::size_t k = 0; k < lattice_.kinds().size(); ++k) {
+          if (points[i][k] == lattice_.kinds()[k].count) continue;
+          const Bound& later = least[i + lattice_.stride(k)];
+          b.energy = std::min(b.energy, later.energy);
+          for (std::size_t f = 0; f < 4; ++f) b.busy[f] = std::min(b.busy[f], later.busy[f]);
+        }
+        least[i] = b;
+      }
+      least_[o].push_back(std::move(least));
+    }
+}
+
+// The array boundary is cut where the operand first changes; others may be cut before a loop that changes the operand.
+void Search::list_cuttings(const Label& l, std::size_t kind, std::vector<Cutting>& list) const {
+  list.assign(1, {});
+  for (std::size_t o = 0; o < p_.operands.size(); ++o) {
+    if (p_.operands[o].relevance[lattice_.kinds()[kind].dimension] == Relevance::None) continue;
+    const std::size_t all = boundaries_[o].size();
+    const std::uint8_t least = l.cuts[o] == 0 ? 1 : 0;  // the array's
+    std::vector<Cutting> longer;
+    for (const Cutting& c : list)
+      for (std::size_t n = least; l.cuts[o] + n <= all; ++n) {
+        Cutting with = c;
+        with.count[o] = static_cast<std::uint8_t>(n);
+        const bool cuts_memory = n > least;
+        const std::size_t first = l.cuts[o] + least;
+        const bool always = cuts_memory && p_.memories[boundaries_[o][first].memory()].always_doubles;
+        if (!always) longer.push_back(with);
+        if (!cuts_memory || (l.run[o] == 1 && !always)) continue;
+        with.doubled = static_cast<std::uint8_t>(with.doubled | (1u << o));
+        longer.push_back(with);
+      }
+    list = std::move(longer);
+  }
+}
+
+// Makes the cuts at the tile of `l`; false if they do not fit.
+bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::span<double> r) const {
+  std::array<Arrival, kMaxOperands * kMaxMemories * 4> arrivals;
+  struct Pair {
+    const BoundaryTile* tile;
+    std::size_t operand, boundary;
+    double run;
+  };
+  std::array<Pair, kMaxOperands * kMaxMemories> pairs;
+  std::size_t arriving = 0, cut = 0;
+  for (std::size_t o = 0; o < p_.operands.size(); ++o) {
+    double run = l.run[o];
+    for (std::size_t n = 0; n < cutting.count[o]; ++n) {
+      const std::size_t b = l.cuts[o] + n;
+      const Boundary& boundary = boundaries_[o][b];
+      const std::size_t at = boundary.project(l.exponents);
+      if (!boundary.allows(at)) return false;
+      const double returns = boundary.returns(irrelevant_inside(o, l.exponents));
+      const BoundaryTile& tile = boundary.tile(at, returns);
+      bool doubled = false;
+      if (!boundary.is_array()) {
+        doubled = (cutting.doubled >> o & 1u) != 0 && run == l.run[o] &&
+                  (run > 1 || p_.memories[boundary.memory()].always_doubles);
+        double& bits = used(r, boundary.memory());
+        bits += doubled ? 2 * tile.bits : tile.bits;
+        if (bits > p_.memories[boundary.memory()].size_bits) return false;
+      }
+      const double passes = boundary.is_array() || doubled ? 1 : run;
+      for (std::uint32_t f = 0; f < tile.count; ++f) {
+        r[kEnergy] += tile.flows[f].energy_pj(returns);
+        arrivals[arriving++] = {
+            .port = tile.flows[f].port, .busy = periods > 1 ? tile.flows[f].busy : 0, .passes = passes};
+      }
+      pairs[cut++] = {&tile, o, b, boundary.is_array() ? 1 : run};
+      if (!boundary.is_array()) run = 1;
+    }
+  }
+  if (cut == 0) return true;
+  std::uint32_t cause = 0;
+  r[kTime] += wait_for(std::span(arrivals.data(), arriving), r[kTime], busy(r), cause);
+  for (std::size_t i = 0; i < cut; ++i) {
+    const Pair& pair = pairs[i];
+    if (periods == 1)
+      for (std::uint32_t f = 0; f < pair.tile->count; ++f)
+        busy(r)[pair.tile->flows[f].port] += pair.tile->flows[f].busy;
+    if (pair.boundary == 0) continue;
+    // Flows: inputs read above and write below; outputs write above (and read back), read below (and write back).
+    const auto waited = [&](const BoundaryFlow& f) {
+      return f.least + std::ceil(std::max(0.0, f.busy - f.least - r[kTime] / pair.run)) + f.latency;
+    };
+    const OperandProblem& operand = p_.operands[pair.operand];
+    const BoundaryFlow& above = pair.tile->flows[0];
+    const BoundaryFlow& below = pair.tile->flows[operand.is_output && pair.tile->count == 4 ? 2 : 1];
+    const double wait = std::max(waited(above), waited(below));
+    if (operand.is_output) {
+      r[kOffload] += wait;
+      continue;
+    }
+    const int shares = static_cast<int>(p_.ports[above.port].serves_both_inputs) +
+                       static_cast<int>(p_.ports[below.port].serves_both_inputs);
+    r[(shares == 2 ? kShared : shares == 1 ? kHalfShared : kSeparate) + pair.operand - 1] += wait;
+  }
+  return true;
+}
+
+double Search::onload(std::span<const double> r) const {
+  if (p_.operands.size() == 2) return r[kShared] + r[kHalfShared] + r[kSeparate];
+  const double sa = r[kShared], ha = r[kHalfShared], pa = r[kSeparate];
+  const double sb = r[kShared + 1], hb = r[kHalfShared + 1], pb = r[kSeparate + 1];
+  return std::min(sa + std::max(sb + hb + pb, ha + pa), sb + std::max(sa + ha + pa, hb + pb));
+}
+
+// What is not cut yet needs at least its tile as it now is.
+bool Search::fits_later(const Label& l, std::span<double> r) const {
+  for (std::size_t m = 0; m < p_.memories.size(); ++m) {
+    double bits = used(r, m);
+    for (std::size_t i = 0; i < p_.memories[m].operands.size(); ++i) {
+      const std::size_t o = p_.memories[m].operands[i], b = p_.memories[m].level[i] + 1;
+      if (b >= boundaries_[o].size() || b < l.cuts[o]) continue;  // top memory (counted at the start), or cut
+      bits += boundaries_[o][b].smallest_bits(boundaries_[o][b].project(l.exponents));
+    }
+    if (bits > p_.memories[m].size_bits) return false;
+  }
+  return true;
+}
+
+Costs Search::bound(const Label& l, std::span<double> r) const {
+  const double left = iterations_ / iterations(l.exponents);
+  Costs c{.energy_pj = r[kEnergy], .latency = r[kTime] * left + onload(r) + r[kOffload]};
+  thread_local std::vector<double> carried;
+  carried.assign(p_.ports.size(), 0);
+  for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = busy(r)[i] * left;
+  for (std::size_t o = 0; o < p_.operands.size(); ++o)
+    for (std::size_t b = l.cuts[o]; b < boundaries_[o].size(); ++b) {
+      const Bound& least = least_[o][b][l.index];
+      c.energy_pj += least.energy;
+      const BoundaryTile& any = boundaries_[o][b].tile(0, std::numeric_limits<double>::infinity());
+      for (std::uint32_t f = 0; f < any.count; ++f) carried[any.flows[f].port] += least.busy[f];
+    }
+  for (const double cycles : carried) c.latency = std::max(c.latency, cycles);
+  c.energy_pj += p_.leakage_pj_per_cycle * c.latency;
+  return c;
+}
+
+void Search::keep(Label l, std::span<double> r) {
+  const Costs costs = bound(l, r);
+  if (!(costs.energy_pj < std::numeric_limits<double>::infinity())) return;
+  const Rank rank = rank_of(options_.criterion, costs);
+  if (best_ && !(rank < rank_of(options_.criterion, best_costs_))) return;
+  std::string key(reinterpret_cast<const char*>(&l.index), sizeof l.index);
+  key.append(reinterpret_cast<const char*>(l.cuts.data()), sizeof l.cuts);
+  for (std::size_t o = 0; o < p_.operands.size(); ++o) {
+    const float run = l.cuts[o] == boundaries_[o].size() ? 1.0f : l.run[o];
+    key.append(reinterpret_cast<const char*>(&run), sizeof run);
+  }
+  std::vector<std::uint32_t>& others = by_state_[key];
+  for (const std::uint32_t other : others) {
+    const std::span<double> theirs = row(other);
+    bool better = true;
+    for (std::size_t i = 0; i < width_ && better; ++i) better = theirs[i] <= r[i];
+    if (better) {
+      ++result_.dominated;
+      return;
+    }
+  }
+  std::erase_if(others, [&](std::uint32_t other) {
+    const std::span<double> theirs = row(other);
+    for (std::size_t i = 0; i < width_; ++i)
+      if (theirs[i] < r[i]) return false;
+    alive_[other] = false;
+    ++result_.dominated;
+    return true;
+  });
+  const auto id = static_cast<std::uint32_t>(labels_.size());
+  others.push_back(id);
+  labels_.push_back(l);
+  alive_.push_back(true);
+  spent_.insert(spent_.end(), r.begin(), r.end());
+  std::uint32_t depth = 0;
+  for (std::size_t k = 0; k < lattice_.kinds().size(); ++k) depth += l.exponents[k];
+  queue_.push({rank, depth, id});
+}
+
+void Search::expand(std::uint32_t label) {
+  const Label from = labels_[label];
+  const std::vector<double> spent(row(label).begin(), row(label).end());
+  const double periods = iterations_ / iterations(from.exponents);
+  std::vector<Cutting> cuttings;
+  std::vector<double> r;
+  for (std::size_t k = 0; k < lattice_.kinds().size(); ++k) {
+    const LoopKind& kind = lattice_.kinds()[k];
+    if (from.exponents[k] == kind.count) continue;
+    list_cuttings(from, k, cuttings);
+    for (const Cutting& cutting : cuttings) {
+      r = spent;
+      if (!apply(from, cutting, periods, r)) continue;
+      Label to = from;
+      to.parent = label;
+      to.kind = static_cast<std::uint8_t>(k);
+      to.cut_here = cutting.count;
+      to.doubled = cutting.doubled;
+      ++to.exponents[k];
+      to.index += static_cast<std::uint32_t>(lattice_.stride(k));
+      for (std::size_t o = 0; o < p_.operands.size(); ++o) {
+        to.cuts[o] = static_cast<std::uint8_t>(to.cuts[o] + cutting.count[o]);
+        const bool irrelevant = p_.operands[o].relevance[kind.dimension] == Relevance::None;
+        to.run[o] = irrelevant ? to.run[o] * static_cast<float>(kind.factor) : 1.0f;
+      }
+      r[kTime] *= kind.factor;
+      for (double& b : busy(r)) b *= kind.factor;
+      if (fits_later(to, r)) keep(to, r);
+    }
+  }
+}
+
+Chosen Search::trace(std::uint32_t label) const {
+  Chosen chosen;
+  std::vector<std::uint32_t> path;
+  for (std::uint32_t l = label; labels_[l].parent != kNone; l = labels_[l].parent) path.push_back(l);
+  std::array<std::size_t, kMaxOperands> made{1};  // the output's array boundary, at the start
+  for (std::size_t position = 0; position < path.size(); ++position) {
+    const Label& l = labels_[path[path.size() - 1 - position]];
+    for (std::size_t o = 0; o < p_.operands.size(); ++o) {
+      bool first = true;
+      for (std::size_t n = 0; n < l.cut_here[o]; ++n, ++made[o]) {
+        if (made[o] == 0) continue;  // the array's
+        chosen.cuts[o][made[o] - 1] = static_cast<std::uint8_t>(position);
+        chosen.doubled[o][made[o] - 1] = first && (l.doubled >> o & 1u) != 0;
+        first = false;
+      }
+    }
+    if (l.kind < lattice_.kinds().size())
+      chosen.order.push_back({lattice_.kinds()[l.kind].dimension, lattice_.kinds()[l.kind].factor});
+  }
+  for (std::size_t o = 0; o < p_.operands.size(); ++o)
+    for (std::size_t b = std::max<std::size_t>(made[o], 1); b <= p_.operands[o].memories; ++b)
+      chosen.cuts[o][b - 1] = static_cast<std::uint8_t>(path.size());
+  if (chosen.order.empty()) chosen.order.push_back({0, 1});
+  return chosen;
+}
+
+Optimum Search::run() {
+  Exponents last{};
+  for (std::size_t k = 0; k < lattice_.kinds().size(); ++k)
+    last[k] = static_cast<std::uint8_t>(lattice_.kinds()[k].count);
+  iterations_ = iterations(last);
+  std::vector<double> r(width_, 0);
+  r[kTime] = p_.cycles_per_mac;
+  r[kEnergy] = p_.mac_pj * p_.macs;
+  // Top memories hold their operands whole.
+  for (std::size_t o = 0; o < p_.operands.size(); ++o) {
+    const OperandProblem& operand = p_.operands[o];
+    const std::size_t top = operand.memory[operand.memories - 1];
+    used(r, top) += count_tiles(p_, operand, lattice_.extents(last), operand.memories, 1, 1).largest * operand.bits;
+    if (used(r, top) > p_.memories[top].size_bits) return result_;
+  }
+  Label start;
+  start.run.fill(1);
+  // Sums go to the lowest memory at every step.
+  Cutting sums;
+  sums.count[0] = 1;
+  if (!apply(start, sums, iterations_, r)) return result_;
+  start.cuts[0] = 1;
+  keep(start, r);
+  while (!queue_.empty()) {
+    const Entry entry = queue_.top();
+    queue_.pop();
+    if (!alive_[entry.label]) continue;
+    if (best_ && !(entry.rank < rank_of(options_.criterion, best_costs_))) break;
+    if (labels_.size() > options_.most_labels) {
+      result_.labels = labels_.size();
+      result_.bound = bound(labels_[entry.label], row(entry.label));
+      if (best_) result_.best = trace(*best_);
+      if (best_) result_.best->costs = best_costs_;
+      return result_;
+    }
+    if (!is_whole(labels_[entry.label])) {
+      expand(entry.label);
+      continue;
+    }
+    // Everything still uncut is cut here: those memories hold their operands whole.
+    std::vector<double> end(row(entry.label).begin(), row(entry.label).end());
+    Label l = labels_[entry.label];
+    Cutting rest;
+    for (std::size_t o = 0; o < p_.operands.size(); ++o)
+      rest.count[o] = static_cast<std::uint8_t>(boundaries_[o].size() - l.cuts[o]);
+    if (!apply(l, rest, 1, end)) continue;
+    for (std::size_t o = 0; o < p_.operands.size(); ++o) l.cuts[o] = static_cast<std::uint8_t>(boundaries_[o].size());
+    const Costs costs = bound(l, end);
+    if (best_ && !(rank_of(options_.criterion, costs) < rank_of(options_.criterion, best_costs_))) continue;
+    best_ = entry.label;
+    best_costs_ = costs;
+  }
+  result_.labels = labels_.size();
+  result_.is_proven = true;
+  if (best_) {
+    result_.best = trace(*best_);
+    result_.best->costs = best_costs_;
+    result_.bound = best_costs_;
+  }
+  return result_;
+}
+
+}  // namespace
+
+Optimum find_optimum(const Problem& p, const OptimumOptions& options) { return Search(p, options).run(); }
+
+}  // namespace monet::cost

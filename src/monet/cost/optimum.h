@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "monet/cost/evaluate.h"
+#include "monet/cost/search.h"
+
+namespace monet::cost {
+
+// The best mapping of a problem, proven: over all orderings of the prime factors of all loops, all allocations of loops
+// to memories, and all choices of second buffers (default model; no quirks of allocation or time).
+//
+// Best-first search on the lattice of tiles: a label is a path from the empty tile with the cuts made so far. Two paths
+// to the same tile with the same cuts differ only in what they have cost, so one that is no better in anything is
+// dropped (dominance). What is still to come is bounded from below by each boundary's best tile alone (admissible), so
+// the first complete label taken from the queue is optimal.
+
+struct OptimumOptions {
+  Criterion criterion = Criterion::Latency;
+  std::uint64_t most_labels = 4'000'000;  // then the best found so far is given, with a bound
+};
+
+struct Chosen {
+  std::vector<TemporalLoop> order{};
+  Cuts cuts{};
+  std::array<std::array<bool, kMaxMemories>, kMaxOperands> doubled{};
+  Costs costs{};
+};
+
+struct Optimum {
+  std::optional<Chosen> best{};  // none: no mapping fits
+  bool is_proven = false;
+  Costs bound{};             // no mapping is better than this in the criterion
+  std::uint64_t labels = 0;  // kept
+  std::uint64_t dominated = 0;
+};
+
+Optimum find_optimum(const Problem& p, const OptimumOptions& options);
+
+}  // namespace monet::cost
