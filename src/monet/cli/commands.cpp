@@ -9,6 +9,7 @@
 #include "monet/base/file.h"
 #include "monet/graph/text.h"
 #include "monet/graph/verify.h"
+#include "monet/hardware/yaml.h"
 #include "monet/models/catalogue.h"
 #include "monet/report/table.h"
 
@@ -116,6 +117,26 @@ Json verify_json(const VerifyResult& r) {
 
 bool is_text_graph(const std::string& path) { return path.ends_with(".monet"); }
 
+bool is_configuration(const std::string& path) {
+  return path.ends_with(".yaml") || path.ends_with(".yml") || path.ends_with(".json");
+}
+
+// What a sound model file holds. Throws InputError.
+std::string check_model(const std::string& file, std::vector<Diagnostic>& found) {
+  if (!is_text_graph(file) && !file.ends_with(".onnx"))
+    throw InputError(Diagnostic{.file = file,
+                                .message = "not a kind of file MONET reads",
+                                .hint = "ONNX models end in .onnx, text graphs in .monet, hardware, mapping and "
+                                        "workload files in .yaml"});
+  ModelRequest request;
+  request.model = file;
+  request.train = "none";
+  const Prepared p = prepare(request);
+  found = p.warnings;
+  return fmt::format("{} nodes, {} tensors, {} parameters", p.graph.nodes.size(), p.graph.tensors.size(),
+                     grouped(static_cast<std::uint64_t>(p.parameters)));
+}
+
 }  // namespace
 
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
@@ -150,6 +171,30 @@ int run_models(const std::string& name, const Output& output) {
   for (const ModelEntry& m : all) out += fmt::format("{:<{}}  {}\n", m.name, width, m.description);
   fmt::print("{}\nmonet models NAME lists a model's options; an ONNX file can stand wherever a model's name can.\n",
              out);
+  return 0;
+}
+
+int run_hardware(const HardwareCommand& command, const Output& output) {
+  const Clock clock;
+  if (command.request.hardware.empty()) {
+    if (output.json)
+      print_document("hardware", {}, Json::object(), list_hardware_json(), clock);
+    else
+      fmt::print("{}", list_hardware_text());
+    return 0;
+  }
+  const hardware::Loaded loaded = describe_hardware(command.request);
+  if (!output.quiet) print_diagnostics(loaded.warnings);
+  Json parameters = Json::object();
+  for (const auto& [name, value] : command.request.parameters) parameters.set(name, value);
+  if (command.yaml)
+    fmt::print("{}", hardware::print(loaded.hardware));
+  else if (output.json)
+    print_document("hardware", document_inputs(loaded),
+                   Json::object().set("hardware", command.request.hardware).set("set", std::move(parameters)),
+                   json(loaded), clock);
+  else
+    fmt::print("{}", text(loaded));
   return 0;
 }
 
@@ -195,17 +240,13 @@ int run_check(const std::vector<std::string>& files, const Output& output) {
     std::vector<Diagnostic> found;
     std::string what;
     try {
-      ModelRequest request;
-      request.model = file;
-      request.train = "none";
-      if (!is_text_graph(file) && !file.ends_with(".onnx"))
-        throw InputError(Diagnostic{.file = file,
-                                    .message = "not a kind of file MONET reads",
-                                    .hint = "ONNX models end in .onnx, text graphs in .monet"});
-      const Prepared p = prepare(request);
-      found = p.warnings;
-      what = fmt::format("{} nodes, {} tensors, {} parameters", p.graph.nodes.size(), p.graph.tensors.size(),
-                         grouped(static_cast<std::uint64_t>(p.parameters)));
+      if (is_configuration(file)) {
+        CheckedFile checked = check_configuration(file);
+        found = std::move(checked.warnings);
+        what = std::move(checked.what);
+      } else {
+        what = check_model(file, found);
+      }
     } catch (const InputError& error) {
       found = error.diagnostics();
       sound = false;

@@ -7,6 +7,7 @@
 
 #include "monet/base/nearest.h"
 #include "monet/cli/commands.h"
+#include "monet/cli/commands_cost.h"
 #include "monet/report/document.h"
 
 namespace {
@@ -116,6 +117,24 @@ int parse_and_run(int argc, char** argv) {
   add_output_options(*models, output);
   models->callback([&] { code = run_models(model_name, output); });
 
+  HardwareCommand hardware_command;
+  std::vector<std::string> settings;
+  CLI::App* chips = app.add_subcommand("hardware", "the built-in chips, or what was understood of one");
+  chips->add_option("NAME", hardware_command.request.hardware,
+                    "a built-in chip, or a YAML file (MONET's own, ZigZag's, Stream's)");
+  chips->add_option("--set", settings, "name=value for a parameter of the file; can be repeated");
+  chips->add_flag("--yaml", hardware_command.yaml, "print the chip as a file of MONET's own form");
+  add_output_options(*chips, output);
+  chips->callback([&] {
+    for (const std::string& item : settings) {
+      const std::size_t equals = item.find('=');
+      if (equals == std::string::npos || equals == 0)
+        throw InputError(Diagnostic{.where = "--set", .message = fmt::format("'{}' is not name=value", item)});
+      hardware_command.request.parameters.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+    }
+    code = run_hardware(hardware_command, output);
+  });
+
   GraphCommand graph_command;
   std::string wgrad = "direct";
   CLI::App* graph = app.add_subcommand("graph", "what one training iteration consists of");
@@ -159,9 +178,24 @@ int parse_and_run(int argc, char** argv) {
 
   std::vector<std::string> files;
   CLI::App* check = app.add_subcommand("check", "is this input sound?");
-  check->add_option("FILE", files, "files MONET reads: ONNX models (.onnx), text graphs (.monet)")->required();
+  check
+      ->add_option("FILE", files,
+                   "files MONET reads: ONNX models (.onnx), text graphs (.monet), hardware, mapping and workload files "
+                   "(.yaml, .json)")
+      ->required();
   add_output_options(*check, output);
   check->callback([&] { code = run_check(files, output); });
+
+  ValidateRequest validate_request;
+  CLI::App* validate = app.add_subcommand("validate", "how far is the model from reference tools?");
+  validate->add_option("SUITE", validate_request.suite, "zigzag")->capture_default_str();
+  validate->add_option("--cases", validate_request.cases, "files of cases; default: those that come with MONET");
+  validate->add_option("--accelerators", validate_request.accelerators,
+                       "files of the accelerators that the cases name");
+  validate->add_option("--files", validate_request.folders,
+                       "folders with the files that network cases name; default: those around the cases");
+  add_output_options(*validate, output);
+  validate->callback([&] { code = run_validate(validate_request, output); });
 
   CLI::App* demo = app.add_subcommand("demo", "two training iterations summarised, their gradients verified");
   demo->add_flag("--quiet", output.quiet, "no progress");

@@ -1,5 +1,7 @@
 #include "monet/cost/allocate.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 
 namespace monet::cost {
@@ -10,27 +12,22 @@ struct Options {
   std::size_t first = 0;  // loops kept already
   std::size_t skip = 0;   // options before this one are not allowed
   std::size_t count = 0;
+  double next_bits = 0;  // of the last one looked at, which may not fit
   std::array<double, kMaxLoops + 1> bits{}, accesses{};
 };
 
 // One past the outermost loop irrelevant for the output: up to there sums are incomplete.
 std::size_t last_reduction(const OperandProblem& o, std::span<const TemporalLoop> order) {
   for (std::size_t i = order.size(); i-- > 0;)
-    if (o.relevance[order[i].dimension] == Relevance::None && order[i].factor > 1) return i + 1;
+    if (o.relevance[order[i].dimension] == Relevance::None) return i + 1;
   return 0;
 }
 
-// Fills the options that fit; false if not even the first does.
+// Fills the options that fit; false if not even the first does. `extent`: of the loops below.
 bool list_options(const OperandProblem& o, std::size_t m, std::span<const TemporalLoop> order, double capacity,
-                  Options& options) {
-  std::array<double, kMaxDimensions> extent = o.fractional.extent[m + 1];
+                  std::array<double, kMaxDimensions> extent, Options& options) {
   double remaining = 1;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (i < options.first)
-      extent[order[i].dimension] *= order[i].factor;
-    else
-      remaining *= order[i].factor;
-  }
+  for (std::size_t i = options.first; i < order.size(); ++i) remaining *= order[i].factor;
   const bool is_top = m + 1 == o.memories;
   // Room is made for partial sums if the loops not yet placed make any, wherever they end up.
   const bool partial = o.is_output && (last_reduction(o, order) > options.first || o.fractional.reduces_from[m + 1]);
@@ -45,6 +42,7 @@ bool list_options(const OperandProblem& o, std::size_t m, std::span<const Tempor
       elements *= distinct(r, static_cast<double>(static_cast<std::int64_t>(extent[r.a])),
                            static_cast<double>(static_cast<std::int64_t>(extent[r.b])));
     const double bits = elements * element_bits;
+    options.next_bits = bits;
     if (bits > capacity) break;
     options.bits[i] = bits;
     options.accesses[i] = is_top ? 0 : remaining * bits;
@@ -53,10 +51,7 @@ bool list_options(const OperandProblem& o, std::size_t m, std::span<const Tempor
     extent[order[kept].dimension] *= order[kept].factor;
     remaining /= order[kept].factor;
   }
-  if (is_top) {
-    if (options.first + options.count != order.size() + 1) return false;
-    options.skip = options.count - 1;
-  }
+  if (is_top && options.count > 0) options.skip = options.count - 1;
   return options.count > 0;
 }
 
@@ -70,9 +65,26 @@ bool is_even(std::span<const Options> options, const std::array<std::size_t, kMa
 
 }  // namespace
 
+std::string to_string(const Misfit& misfit, const Layer& layer, const hardware::Core& core) {
+  const hardware::Memory& memory = core.memories[misfit.memory];
+  const std::string& operand = layer.operands[misfit.operand].name;
+  std::string what;
+  switch (misfit.kind) {
+    case Misfit::Kind::Tile: what = fmt::format("a tile of {}", operand); break;
+    case Misfit::Kind::Tiles: what = "the tiles of all its operands"; break;
+    case Misfit::Kind::TopTile: what = fmt::format("all of {}, whose highest memory it is", operand); break;
+  }
+  return fmt::format("memory '{}' ({} bits) cannot hold {}: at least {} bits", memory.name, memory.size_bits, what,
+                     misfit.needed_bits);
+}
+
 bool allocate_greedily(const Problem& p, std::span<const TemporalLoop> order, bool even, Cuts& cuts, Misfit& misfit) {
   std::array<std::size_t, kMaxOperands> kept{};
   std::array<Options, kMaxOperands> options;
+  // Extents grow loop by loop from the array outwards, spatial loops where they hang: with fractional unrollings the
+  // order of the multiplications decides between choices that are equally good.
+  std::array<std::array<double, kMaxDimensions>, kMaxOperands> extent;
+  for (std::size_t o = 0; o < p.operands.size(); ++o) extent[o] = p.operands[o].fractional.extent[1];
   for (std::size_t m = 0; m < p.memories.size(); ++m) {
     const MemoryProblem& memory = p.memories[m];
     const std::size_t n = memory.operands.size();
@@ -80,14 +92,18 @@ bool allocate_greedily(const Problem& p, std::span<const TemporalLoop> order, bo
     double least = 0;
     for (std::size_t i = 0; i < n; ++i) {
       options[i].first = kept[memory.operands[i]];
-      if (!list_options(p.operands[memory.operands[i]], memory.level[i], order, memory.size_bits, options[i])) {
-        misfit = {.memory = m};
+      if (!list_options(p.operands[memory.operands[i]], memory.level[i], order, memory.size_bits,
+                        extent[memory.operands[i]], options[i])) {
+        misfit = {.kind = Misfit::Kind::Tile,
+                  .memory = m,
+                  .operand = memory.operands[i],
+                  .needed_bits = options[i].next_bits};
         return false;
       }
       least += options[i].bits[options[i].skip];
     }
     if (least > memory.size_bits) {
-      misfit = {.memory = m, .needed_bits = least};
+      misfit = {.kind = Misfit::Kind::Tiles, .memory = m, .operand = memory.operands[n - 1], .needed_bits = least};
       return false;
     }
     for (std::size_t i = n; i < kMaxOperands; ++i) {
@@ -113,10 +129,14 @@ bool allocate_greedily(const Problem& p, std::span<const TemporalLoop> order, bo
     if (best == std::numeric_limits<double>::infinity()) chosen.fill(0);
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t o = memory.operands[i];
+      const SpatialLevels& s = p.operands[o].fractional;
+      for (std::size_t k = kept[o]; k < kept[o] + chosen[i]; ++k) extent[o][order[k].dimension] *= order[k].factor;
+      for (std::size_t k = s.first[memory.level[i] + 1]; k < s.first[memory.level[i] + 2]; ++k)
+        extent[o][s.steps[k].dimension] *= s.steps[k].factor;
       kept[o] += chosen[i];
       cuts[o][memory.level[i]] = static_cast<std::uint8_t>(kept[o]);
       if (memory.level[i] + 1 == p.operands[o].memories && kept[o] != order.size()) {
-        misfit = {.memory = m, .needed_bits = least};
+        misfit = {.kind = Misfit::Kind::TopTile, .memory = m, .operand = o, .needed_bits = options[i].next_bits};
         return false;
       }
     }

@@ -8,15 +8,6 @@ namespace {
 
 using hardware::Direction;
 
-double overlap_of(const OperandProblem& o, const Extents& temporal, const Extents& spatial) {
-  double times = 1;
-  for (const Relation& r : o.relations) {
-    const double a = temporal[r.a] * spatial[r.a], b = temporal[r.b] * spatial[r.b];
-    times *= a * b / distinct(r, a, b);
-  }
-  return times;
-}
-
 void add_flow(const Problem& p, const OperandProblem& o, std::size_t m, Direction direction, const Extents& inside,
               double bits, const Extents& all, BoundaryTile& tile) {
   const PortRef& port = o.ports[m][static_cast<std::size_t>(direction)];
@@ -41,10 +32,10 @@ BoundaryTile make_tile(const Problem& p, const OperandProblem& o, std::size_t b,
   const double bits = sums ? o.partial_bits : o.bits;
   if (o.is_output) {
     add_flow(p, o, b, Direction::WriteFromLow, inside, bits, all, tile);
-    if (sums) add_flow(p, o, b, Direction::ReadToLow, inside, bits, all, tile);
+    if (sums || o.reads_first) add_flow(p, o, b, Direction::ReadToLow, inside, bits, all, tile);
     if (b > 0) {
       add_flow(p, o, b - 1, Direction::ReadToHigh, inside, bits, all, tile);
-      if (sums) add_flow(p, o, b - 1, Direction::WriteFromHigh, inside, bits, all, tile);
+      if (sums || o.reads_first) add_flow(p, o, b - 1, Direction::WriteFromHigh, inside, bits, all, tile);
     }
   } else {
     add_flow(p, o, b, Direction::ReadToLow, inside, bits, all, tile);
@@ -52,6 +43,12 @@ BoundaryTile make_tile(const Problem& p, const OperandProblem& o, std::size_t b,
   }
   if (b > 0) tile.bits = count_tiles(p, o, inside, b, 1, 1).largest * bits;
   return tile;
+}
+
+double first_wait(const BoundaryTile& tile, bool is_output) {
+  const BoundaryFlow& above = tile.flows[0];
+  const BoundaryFlow& below = tile.flows[is_output && tile.count == 4 ? 2 : 1];
+  return std::max(above.least + above.latency, below.least + below.latency);
 }
 
 }  // namespace
@@ -78,8 +75,7 @@ Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, 
     size *= kind.count + 1;
     kinds.push_back(kind);
   }
-  const Extents& spatial = o.fractional.extent[boundary + 1];
-  const double most = overlap_of(o, all, o.fractional.extent[o.memories + 1]);
+  const double once = count_tiles(p, o, all, o.memories + 1, 1, 1).elements;
   std::vector<std::uint32_t> e(kinds.size(), 0);
   for (std::size_t i = 0; i < size; ++i) {
     Extents inside;
@@ -89,13 +85,14 @@ Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, 
     const bool fits = boundary > 0 || i == 0;
     finished_.push_back(fits ? make_tile(p, o, boundary, inside, all, false) : BoundaryTile{});
     if (has_sums_) partial_.push_back(fits ? make_tile(p, o, boundary, inside, all, true) : BoundaryTile{});
-    overlap_.push_back(o.relations.empty() ? 1 : most / overlap_of(o, inside, spatial));
+    overlap_.push_back(o.relations.empty() ? 1 : count_tiles(p, o, inside, boundary + 1, 1, 1).elements / once);
     allowed_.push_back(fits && (boundary == 0 || finished_.back().bits <= p.memories[memory_].size_bits));
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       if (e[k]++ < kinds[k].count) break;
       e[k] = 0;
     }
   }
+  if (boundary > 0) least_wait_ = first_wait(finished_[0], o.is_output);
 }
 
 std::size_t Boundary::project(const Exponents& e) const {

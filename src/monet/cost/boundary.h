@@ -48,13 +48,14 @@ class Boundary {
     return has_sums_ && copies_ * returns * overlap_[projected] > 1 ? partial_[projected] : finished_[projected];
   }
   double energy_pj(std::size_t projected, double returns) const;
+  double least_wait() const { return least_wait_; }  // before the first step (after the last, for the output)
   bool allows(std::size_t projected) const { return allowed_[projected]; }  // it fits the memory below, alone
 
  private:
   std::size_t operand_, boundary_, memory_ = 0;
   std::vector<std::size_t> strides_;
   bool has_sums_ = false;
-  double irrelevant_ = 1, copies_ = 1;
+  double irrelevant_ = 1, copies_ = 1, least_wait_ = 0;
   std::vector<BoundaryTile> finished_, partial_;
   std::vector<double> overlap_;
   std::vector<bool> allowed_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "monet/cost/clock.h"
+#include "monet/cost/loop_walk.h"
 #include "monet/cost/tiles.h"
 
 namespace monet::cost {
@@ -62,8 +63,9 @@ struct Nest {
   std::array<double, kMaxLevels> fractional{};  // elements of the tile at level l
   std::array<double, kMaxLevels> integer{};
   std::array<Tops, kMaxLevels> tops{};
-  std::array<bool, kMaxLevels + 1> sums{};     // sums are still incomplete at level l
-  std::array<bool, kMaxLevels + 1> partial{};  // what moves there are partial sums
+  std::array<bool, kMaxLevels + 1> sums{};                             // sums are still incomplete at level l
+  std::array<bool, kMaxLevels + 1> partial{};                          // what moves there are partial sums
+  std::array<bool, kMaxLevels + 1> integer_sums{}, integer_partial{};  // of the integer loops, where they are others
 };
 
 // A partially relevant loop is neither: it ends both.
@@ -89,7 +91,7 @@ void merge_stationary(const OperandProblem& o, std::span<const TemporalLoop> ord
 }
 
 // Sums stay incomplete below any loop that comes back to them.
-void describe_sums(const Quirks& quirks, const OperandProblem& o, std::span<const TemporalLoop> order, Nest& n) {
+void describe_sums(const Problem& p, const OperandProblem& o, std::span<const TemporalLoop> order, Nest& n) {
   const double all = overlap(o, n.extents[o.memories], o.fractional.extent[o.memories + 1]);
   double elements = tile_elements(o, n.extents[o.memories], o.fractional, o.memories + 1);
   for (std::size_t m = 0; m < o.memories; ++m) {
@@ -100,11 +102,58 @@ void describe_sums(const Quirks& quirks, const OperandProblem& o, std::span<cons
     double returns = o.fractional.copies[m + 1];
     for (std::size_t j = m > 0 ? n.loops[m] : 0; j < order.size(); ++j)
       if (o.relevance[order[j].dimension] == Relevance::None) returns *= order[j].factor;
-    if (!o.relations.empty()) returns *= all / overlap(o, inside, o.fractional.extent[m + 1]);
+    if (!o.relations.empty())
+      returns *= p.quirks.uniform_tiles ? all / overlap(o, inside, o.fractional.extent[m + 1])
+                                        : count_tiles(p, o, inside, m + 1, 1, 1).elements /
+                                              count_tiles(p, o, n.extents[o.memories], o.memories + 1, 1, 1).elements;
     n.sums[m] = returns > 1;
-    n.partial[m] = quirks.uniform_tiles ? floor_of(elements * (returns - 1)) != 0 : n.sums[m];
+    n.partial[m] = p.quirks.uniform_tiles ? floor_of(elements * (returns - 1)) != 0 : n.sums[m];
   }
   n.sums[o.memories] = n.partial[o.memories] = false;
+}
+
+// The same, and tiles where factors are not whole, in the reference's order of operations (loop_walk.h).
+void describe_by_loop(const Problem& p, const OperandProblem& o, std::span<const TemporalLoop> order, Nest& n) {
+  const auto take = [&](LoopWalk& walk, const SpatialLevels& s, std::size_t memory, std::size_t level) {
+    LoopProducts products;
+    for (std::size_t i = memory == 1 ? 0 : n.loops[memory - 1]; memory > 0 && i < n.loops[memory]; ++i)
+      walk.step(order[i].dimension, order[i].factor, products);
+    for (std::size_t i = s.first[level]; i < s.first[level + 1]; ++i)
+      walk.step(s.steps[i].dimension, s.steps[i].factor, products);
+    return products;
+  };
+  const auto set_elements = [&](const SpatialLevels& s, std::array<double, kMaxLevels>& elements) {
+    LoopWalk walk(o);
+    double product = 1;
+    for (std::size_t l = 1; l <= o.memories; ++l) {
+      product *= take(walk, s, l, l - 1).relevant;
+      elements[l] = round_of(product);
+    }
+  };
+  if (o.by_loop) {
+    set_elements(o.fractional, n.fractional);
+    set_elements(o.integer, n.integer);
+  }
+  if (!o.is_output) return;
+  double elements = 1;
+  for (const std::size_t d : o.relevant) elements *= p.size[d];
+  for (const Relation& r : o.relations) elements *= distinct(r, p.size[r.a], p.size[r.b]);
+  const auto set_sums = [&](const SpatialLevels& s, auto& sums, auto& partial) {
+    LoopWalk walk(o);
+    std::array<LoopProducts, kMaxLevels> at;
+    for (std::size_t l = 0; l <= o.memories; ++l) at[l] = take(walk, s, l, l);
+    for (std::size_t m = 0; m <= o.memories; ++m) {
+      double returns = 1;
+      sums[m] = false;
+      for (std::size_t l = m + 1; l <= o.memories; ++l) {
+        returns *= at[l].irrelevant;
+        sums[m] = sums[m] || at[l].returns;
+      }
+      partial[m] = floor_of(elements * (returns - 1)) != 0;
+    }
+  };
+  set_sums(o.fractional, n.sums, n.partial);
+  if (!p.is_integral) set_sums(o.integer, n.integer_sums, n.integer_partial);
 }
 
 void describe(const Problem& p, const OperandProblem& o, std::span<const TemporalLoop> order,
@@ -139,8 +188,10 @@ void describe(const Problem& p, const OperandProblem& o, std::span<const Tempora
     for (std::size_t j = n.loops[l]; j < order.size(); ++j)
       if (o.relevance[order[j].dimension] == Relevance::None) n.returns[l] *= order[j].factor;
   }
-  if (!o.is_output) return;
-  describe_sums(p.quirks, o, order, n);
+  if (p.quirks.uniform_tiles)
+    describe_by_loop(p, o, order, n);
+  else if (o.is_output)
+    describe_sums(p, o, order, n);
 }
 
 void set_flows(const OperandProblem& o, const Nest& n, std::span<MemoryLevel> levels) {
@@ -173,12 +224,26 @@ void set_flows(const OperandProblem& o, const Nest& n, std::span<MemoryLevel> le
     }
     const double low_bits = n.partial[m] ? o.partial_bits : o.bits;
     flow(m, kWriteFromLow, true, floor_of(low), floor_of(low_integer), low_bits);
-    if (n.sums[m]) flow(m, kReadToLow, true, floor_of(low), floor_of(low_integer), n.partial[m] ? low_bits : 0);
+    if (n.sums[m] || o.reads_first)
+      flow(m, kReadToLow, true, floor_of(low), floor_of(low_integer), n.partial[m] || o.reads_first ? low_bits : 0);
     if (is_top) continue;
     const double high_bits = n.partial[m + 1] ? o.partial_bits : o.bits;
     flow(m, kReadToHigh, false, high, high_integer, high_bits);
-    if (n.sums[m + 1]) flow(m, kWriteFromHigh, false, high, high_integer, n.partial[m + 1] ? high_bits : 0);
+    if (n.sums[m + 1] || o.reads_first)
+      flow(m, kWriteFromHigh, false, high, high_integer, n.partial[m + 1] || o.reads_first ? high_bits : 0);
   }
+}
+
+// Integer loops may leave no incomplete sums where fractional ones do: then they are accessed but take no time.
+void take_integer_sums(const OperandProblem& o, Nest& n, std::span<MemoryLevel> levels) {
+  std::array<std::array<double, 4>, kMaxMemories> words{};
+  for (std::size_t m = 0; m < o.memories; ++m)
+    for (std::size_t d = 0; d < 4; ++d) words[m][d] = levels[m].flows[d].words;
+  n.sums = n.integer_sums;
+  n.partial = n.integer_partial;
+  set_flows(o, n, levels);
+  for (std::size_t m = 0; m < o.memories; ++m)
+    for (std::size_t d = 0; d < 4; ++d) levels[m].flows[d].words = words[m][d];
 }
 
 // Exact numbers in place of uniform ones: tiles at the edges are smaller, and a sum is not read back before it was
@@ -265,11 +330,12 @@ double worst_stall(const Problem& p, Evaluation& e) {
     for (const PortUser& user : p.ports[i].users) {
       const Flow& f = e.levels[user.operand][user.level].flows[user.direction];
       if (f.periods == 0) continue;
-      const double slack = (f.busy - f.allowed) * (f.periods - 1);
+      const double allowed = ceil_of(f.allowed * p.cycles_per_mac), period = ceil_of(f.period * p.cycles_per_mac);
+      const double slack = (f.busy - allowed) * (f.periods - 1);
       (slack > 0 ? late : early) += slack;
-      windows += f.allowed * (f.periods - 1);
-      if (f.allowed == f.period) always = f.period * f.periods;
-      activities[count++] = {.allowed = f.allowed, .period = f.period, .periods = f.periods};
+      windows += allowed * (f.periods - 1);
+      if (allowed == period && always == 0) always = period * f.periods;
+      activities[count++] = {.allowed = allowed, .period = period, .periods = f.periods};
     }
     double stall = late + early;
     if (count > 1) {
@@ -326,14 +392,16 @@ void set_first_wait(const Problem& p, const OperandProblem& o, std::size_t m, st
 // From the inside out (clock.h) the time of one period is that of the shorter ones in it and what must be waited for.
 double nested_stall(const Problem& p, std::span<const TemporalLoop> order, const std::array<Nest, kMaxOperands>& nests,
                     Evaluation& e) {
-  Clock clock(p);
-  double iterations = 1, stalls = 0;
+  std::vector<double> busy(p.ports.size(), 0);
+  double time = p.cycles_per_mac, iterations = 1, stalls = 0;
   const double total = nests[0].cycles[p.operands[0].memories];
   for (PortStall& port : e.ports) port = {};
   for (std::size_t position = 0; position <= order.size(); ++position) {
     if (position > 0) {
-      clock.repeat(order[position - 1].factor);
-      iterations *= order[position - 1].factor;
+      const double factor = order[position - 1].factor;
+      time *= factor;
+      iterations *= factor;
+      for (double& b : busy) b *= factor;
     }
     std::array<Arrival, kMaxOperands * kMaxMemories * 4> arrivals;
     std::size_t count = 0;
@@ -347,7 +415,8 @@ double nested_stall(const Problem& p, std::span<const TemporalLoop> order, const
       }
     if (count == 0) continue;
     std::uint32_t cause = 0;
-    const double late = clock.arrive(std::span(arrivals.data(), count), cause);
+    const double late = wait_for(std::span(arrivals.data(), count), time, busy, cause);
+    time += late;
     if (late > 0) {
       const double periods = total / iterations;
       e.waits.push_back({.period = iterations, .periods = periods, .cycles = late, .port = cause});
@@ -360,7 +429,7 @@ double nested_stall(const Problem& p, std::span<const TemporalLoop> order, const
         const std::size_t l = is_low(user.direction) ? user.level : user.level + 1;
         if (f.periods == 0 || nests[user.operand].loops[l] != position) continue;
         set_first_wait(p, p.operands[user.operand], user.level, user.direction,
-                       clock.time() / nests[user.operand].tops[l].irrelevant, f);
+                       time / nests[user.operand].tops[l].irrelevant, f);
       }
   }
   return stalls;
@@ -384,11 +453,12 @@ void hide_first_loads(const Problem& p, double busy_cycles, const std::array<dou
       if (f.periods == 0 || (p.operands[user.operand].is_output && returns)) continue;
       f.waited = f.busy;
       if (f.periods > 1)
-        average += f.average_bits;
+        average += ceil_of(f.average_bits / p.cycles_per_mac);
       else
         once[count++] = {&f, ceil_of(first_bits[user.operand] / port.max_bits)};
     }
-    double surplus = std::max(0.0, (port.max_bits - average) / port.max_bits * busy_cycles);
+    double surplus = (port.max_bits - average) / port.max_bits * busy_cycles;
+    if (surplus <= 0) continue;
     std::stable_sort(once.begin(), once.begin() + static_cast<std::ptrdiff_t>(count),
                      [](const Once& x, const Once& y) { return x.flow->waited > y.flow->waited; });
     for (std::size_t k = 0; k < count; ++k) {
@@ -425,7 +495,7 @@ Parts onload_parts(const Problem& p, const OperandProblem& o, std::span<const Me
 
 double onload_of(const Problem& p, const Evaluation& e) {
   const Parts a = onload_parts(p, p.operands[1], e.levels[1]);
-  if (p.operands.size() == 2) return a.separate;
+  if (p.operands.size() == 2) return a.separate + (p.quirks.last_half_shared ? 0 : a.shared + a.half_shared);
   const Parts b = onload_parts(p, p.operands[2], e.levels[2]);
   return std::min(a.shared + std::max(b.shared + b.half_shared + b.separate, a.half_shared + a.separate),
                   b.shared + std::max(a.shared + a.half_shared + a.separate, b.half_shared + b.separate));
@@ -472,16 +542,18 @@ Costs evaluate(const Problem& p, std::span<const TemporalLoop> order, Evaluation
       level.spare_bits = floor_of(level.tile_bits / nests[o].tops[m + 1].relevant);
       level.is_double_buffered = e.doubled[o][m];
     }
+    if (p.quirks.uniform_tiles && operand.is_output && !p.is_integral)
+      take_integer_sums(operand, nests[o], e.levels[o]);
     first_bits[o] = tile_bits(operand, nests[o], 1, nests[o].integer[1]);
     e.stationary[o] = nests[o].cycles[0];
   }
   if (p.quirks.ordered_buffering) set_buffering(p, e);
   for (std::size_t o = 0; o < p.operands.size(); ++o) set_allowed(p.operands[o], e.levels[o]);
-  e.ideal_cycles = ceil_of(p.macs / p.lanes) * p.cycles_per_mac;
+  e.ideal_cycles = ceil_of(ceil_of(p.macs / p.lanes) * p.cycles_per_mac);
   e.temporal_cycles = nests[0].cycles[p.operands[0].memories] * p.cycles_per_mac;
   e.stall = nested_stall(p, order, nests, e);
   if (p.quirks.worst_port) e.stall = worst_stall(p, e);
-  if (p.quirks.unbounded_hiding) hide_first_loads(p, e.temporal_cycles + e.stall, first_bits, e);
+  if (p.quirks.unbounded_hiding) hide_first_loads(p, ceil_of(e.temporal_cycles) + e.stall, first_bits, e);
   e.onload = onload_of(p, e);
   e.offload = offload_of(p.operands[0], e.levels[0]);
   if (!p.quirks.worst_port) e.stall += saturation(p, e.temporal_cycles + e.stall + e.onload + e.offload, e);

@@ -2,16 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "monet/base/diagnostic.h"
-#include "monet/cost/loops.h"
 
 namespace monet::cost {
 
-Lattice::Lattice(const Problem& p) {
-  for (const TemporalLoop& loop : temporal_loops(p)) {
+Lattice::Lattice(std::span<const TemporalLoop> loops) {
+  for (const TemporalLoop& loop : loops) {
     if (loop.factor == 1) continue;
-    if (!kinds_.empty() && kinds_.back().dimension == loop.dimension && kinds_.back().factor == loop.factor)
-      ++kinds_.back().count;
+    const auto same = std::find_if(kinds_.begin(), kinds_.end(), [&](const LoopKind& kind) {
+      return kind.dimension == loop.dimension && kind.factor == loop.factor;
+    });
+    if (same != kinds_.end())
+      ++same->count;
     else
       kinds_.push_back({.dimension = loop.dimension, .factor = loop.factor, .count = 1});
   }

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "monet/cost/problem.h"
@@ -23,7 +24,8 @@ using Exponents = std::array<std::uint8_t, kMaxKinds>;
 
 class Lattice {
  public:
-  explicit Lattice(const Problem& p);
+  // Of the loops given: the prime factors of all of them, unless the user wants others.
+  explicit Lattice(std::span<const TemporalLoop> loops);
 
   const std::vector<LoopKind>& kinds() const { return kinds_; }
   std::size_t size() const { return size_; }

@@ -11,7 +11,7 @@ constexpr std::uint32_t kEnd = ~std::uint32_t{0};
 std::vector<double> prime_factors(double n) {
   std::vector<double> factors;
   auto rest = static_cast<std::uint64_t>(n);
-  for (std::uint64_t f = 2; f * f <= rest; ++f)
+  for (std::uint64_t f = 2; f <= rest / f; ++f)
     for (; rest % f == 0; rest /= f) factors.push_back(static_cast<double>(f));
   if (rest > 1) factors.push_back(static_cast<double>(rest));
   return factors;

@@ -1,9 +1,12 @@
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "monet/cost/problem.h"
+#include "monet/cost/request.h"
 
 namespace monet::cost {
 
@@ -11,6 +14,27 @@ namespace monet::cost {
 // With a limit, the two smallest factors of the dimension that has the most are multiplied until there are no more than
 // `limit` loops (never fewer than one a dimension). No loop left: one of size 1.
 std::vector<TemporalLoop> temporal_loops(const Problem& p, std::size_t limit = 0);
+
+// What a user's loop ordering comes to for one problem. Entries for dimensions the layer does not have are left out.
+struct PinnedLoop {
+  std::ptrdiff_t position = 0;  // from the inside; negative: from the outside, -1 is the outermost
+  std::uint32_t dimension = 0;
+  std::optional<double> factor{};  // none: whatever
+};
+
+struct PinnedLoops {
+  std::vector<PinnedLoop> pins{};
+  std::vector<TemporalLoop> complete{};  // the only ordering, if all is said
+  std::vector<TemporalLoop> loops{};     // else those to order: pinned factors are not merged with others
+  std::string reason{};                  // why there is no such ordering
+};
+
+// By default entries before ["*", "*"] pin the innermost loops and entries after it the outermost ones; quirk
+// inner_pins: all pin inner ones.
+PinnedLoops pinned_loops(const Problem& p, const std::vector<LoopPattern>& pattern,
+                         const std::vector<work::Dimension>& dimensions, std::size_t limit);
+
+bool meets(std::span<const TemporalLoop> order, std::span<const PinnedLoop> pins);
 
 // All distinct orderings of a list of loops, one after the other, by prefix shifts: the order of ZigZag's search, which
 // decides between equally good orderings.

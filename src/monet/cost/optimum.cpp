@@ -11,6 +11,7 @@
 #include "monet/base/assert.h"
 #include "monet/cost/boundary.h"
 #include "monet/cost/clock.h"
+#include "monet/cost/loops.h"
 
 namespace monet::cost {
 namespace {
@@ -56,7 +57,8 @@ Rank rank_of(Criterion criterion, const Costs& c) {
 
 class Search {
  public:
-  Search(const Problem& p, const OptimumOptions& options) : p_(p), options_(options), lattice_(p) {
+  Search(const Problem& p, const OptimumOptions& options)
+      : p_(p), options_(options), lattice_(options.loops.empty() ? temporal_loops(p) : options.loops) {
     for (std::size_t o = 0; o < p.operands.size(); ++o)
       for (std::size_t b = 0; b < p.operands[o].memories; ++b) boundaries_[o].emplace_back(p, o, b, lattice_);
     width_ = kFixed + p.memories.size() + p.ports.size();
@@ -72,6 +74,7 @@ class Search {
   void set_bounds();
   double irrelevant_inside(std::size_t operand, const Exponents& e) const;
   double iterations(const Exponents& e) const;
+  std::size_t depth(const Label& l) const;
   bool is_whole(const Label& l) const { return l.index + 1 == lattice_.size(); }
 
   // One way to cut at a tile: how many boundaries of each operand, and which of them get a second buffer.
@@ -79,10 +82,14 @@ class Search {
     std::array<std::uint8_t, kMaxOperands> count{};
     std::uint8_t doubled = 0;
   };
+  bool is_pinned(const Label& l, const LoopKind& kind) const;
+  bool is_held(const Label& l, std::size_t operand, std::size_t level) const;
   void list_cuttings(const Label& l, std::size_t kind, std::vector<Cutting>& list) const;
   bool apply(const Label& l, const Cutting& cutting, double periods, std::span<double> r) const;
   bool fits_later(const Label& l, std::span<double> r) const;
+  void forget_closed(const Label& l, std::span<double> r) const;
   Costs bound(const Label& l, std::span<double> r) const;
+  void add_wait(std::size_t operand, const BoundaryTile& tile, double wait, std::span<double> r) const;
   double onload(std::span<const double> r) const;
   void expand(std::uint32_t label);
   void keep(Label l, std::span<double> r);
@@ -114,6 +121,7 @@ class Search {
   std::priority_queue<Entry> queue_;
   std::unordered_map<std::string, std::vector<std::uint32_t>> by_state_;
   double iterations_ = 1;
+  std::size_t loops_ = 0;
   std::optional<std::uint32_t> best_;
   Costs best_costs_{};
   Optimum result_;
@@ -173,6 +181,28 @@ void Search::set_bounds() {
     }
 }
 
+std::size_t Search::depth(const Label& l) const {
+  std::size_t sum = 0;
+  for (std::size_t k = 0; k < lattice_.kinds().size(); ++k) sum += l.exponents[k];
+  return sum;
+}
+
+// Whether the user lets this kind of loop come next.
+bool Search::is_pinned(const Label& l, const LoopKind& kind) const {
+  const auto at = static_cast<std::ptrdiff_t>(depth(l)), from_outside = at - static_cast<std::ptrdiff_t>(loops_);
+  return std::all_of(options_.pins.begin(), options_.pins.end(), [&](const PinnedLoop& pin) {
+    if (pin.position != at && pin.position != from_outside) return true;
+    return pin.dimension == kind.dimension && (!pin.factor || *pin.factor == kind.factor);
+  });
+}
+
+// Whether the tile is the one the user wants in this memory, if any.
+bool Search::is_held(const Label& l, std::size_t operand, std::size_t level) const {
+  for (const Held& held : options_.held)
+    if (held.operand == operand && held.level == level && held.extents != lattice_.extents(l.exponents)) return false;
+  return true;
+}
+
 // The array boundary is cut where the operand first changes; others may be cut before a loop that changes the operand.
 void Search::list_cuttings(const Label& l, std::size_t kind, std::vector<Cutting>& list) const {
   list.assign(1, {});
@@ -213,7 +243,7 @@ bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::
       const std::size_t b = l.cuts[o] + n;
       const Boundary& boundary = boundaries_[o][b];
       const std::size_t at = boundary.project(l.exponents);
-      if (!boundary.allows(at)) return false;
+      if (!boundary.allows(at) || (b > 0 && !is_held(l, o, b - 1))) return false;
       const double returns = boundary.returns(irrelevant_inside(o, l.exponents));
       const BoundaryTile& tile = boundary.tile(at, returns);
       bool doubled = false;
@@ -227,8 +257,7 @@ bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::
       const double passes = boundary.is_array() || doubled ? 1 : run;
       for (std::uint32_t f = 0; f < tile.count; ++f) {
         r[kEnergy] += tile.flows[f].energy_pj(returns);
-        arrivals[arriving++] = {
-            .port = tile.flows[f].port, .busy = periods > 1 ? tile.flows[f].busy : 0, .passes = passes};
+        arrivals[arriving++] = {.port = tile.flows[f].port, .busy = tile.flows[f].busy, .passes = passes};
       }
       pairs[cut++] = {&tile, o, b, boundary.is_array() ? 1 : run};
       if (!boundary.is_array()) run = 1;
@@ -236,7 +265,7 @@ bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::
   }
   if (cut == 0) return true;
   std::uint32_t cause = 0;
-  r[kTime] += wait_for(std::span(arrivals.data(), arriving), r[kTime], busy(r), cause);
+  if (periods > 1) r[kTime] += wait_for(std::span(arrivals.data(), arriving), r[kTime], busy(r), cause);
   for (std::size_t i = 0; i < cut; ++i) {
     const Pair& pair = pairs[i];
     if (periods == 1)
@@ -251,15 +280,19 @@ bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::
     const BoundaryFlow& above = pair.tile->flows[0];
     const BoundaryFlow& below = pair.tile->flows[operand.is_output && pair.tile->count == 4 ? 2 : 1];
     const double wait = std::max(waited(above), waited(below));
-    if (operand.is_output) {
-      r[kOffload] += wait;
-      continue;
-    }
-    const int shares = static_cast<int>(p_.ports[above.port].serves_both_inputs) +
-                       static_cast<int>(p_.ports[below.port].serves_both_inputs);
-    r[(shares == 2 ? kShared : shares == 1 ? kHalfShared : kSeparate) + pair.operand - 1] += wait;
+    add_wait(pair.operand, *pair.tile, wait, r);
   }
   return true;
+}
+
+void Search::add_wait(std::size_t operand, const BoundaryTile& tile, double wait, std::span<double> r) const {
+  if (p_.operands[operand].is_output) {
+    r[kOffload] += wait;
+    return;
+  }
+  const int shares = static_cast<int>(p_.ports[tile.flows[0].port].serves_both_inputs) +
+                     static_cast<int>(p_.ports[tile.flows[1].port].serves_both_inputs);
+  r[(shares == 2 ? kShared : shares == 1 ? kHalfShared : kSeparate) + operand - 1] += wait;
 }
 
 double Search::onload(std::span<const double> r) const {
@@ -283,11 +316,34 @@ bool Search::fits_later(const Label& l, std::span<double> r) const {
   return true;
 }
 
+// A port or memory that nothing still to be cut uses cannot become the bottleneck any more: a port is never busier than
+// its period is long. Labels that differ only there are equals.
+void Search::forget_closed(const Label& l, std::span<double> r) const {
+  for (std::size_t i = 0; i < p_.ports.size(); ++i) {
+    const bool open = std::any_of(p_.ports[i].users.begin(), p_.ports[i].users.end(), [&](const PortUser& user) {
+      const bool low = user.direction == static_cast<std::uint32_t>(hardware::Direction::ReadToLow) ||
+                       user.direction == static_cast<std::uint32_t>(hardware::Direction::WriteFromLow);
+      const std::size_t b = low ? user.level : user.level + 1;
+      return b < boundaries_[user.operand].size() && b >= l.cuts[user.operand];
+    });
+    if (!open) busy(r)[i] = 0;
+  }
+  for (std::size_t m = 0; m < p_.memories.size(); ++m) {
+    bool open = false;
+    for (std::size_t i = 0; i < p_.memories[m].operands.size(); ++i) {
+      const std::size_t o = p_.memories[m].operands[i], b = p_.memories[m].level[i] + 1;
+      open = open || (b < boundaries_[o].size() && b >= l.cuts[o]);
+    }
+    if (!open) used(r, m) = 0;
+  }
+}
+
 Costs Search::bound(const Label& l, std::span<double> r) const {
   const double left = iterations_ / iterations(l.exponents);
-  Costs c{.energy_pj = r[kEnergy], .latency = r[kTime] * left + onload(r) + r[kOffload]};
-  thread_local std::vector<double> carried;
+  thread_local std::vector<double> carried, waits;
   carried.assign(p_.ports.size(), 0);
+  waits.assign(r.begin(), r.begin() + kFixed);
+  Costs c{.energy_pj = r[kEnergy]};
   for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = busy(r)[i] * left;
   for (std::size_t o = 0; o < p_.operands.size(); ++o)
     for (std::size_t b = l.cuts[o]; b < boundaries_[o].size(); ++b) {
@@ -295,7 +351,9 @@ Costs Search::bound(const Label& l, std::span<double> r) const {
       c.energy_pj += least.energy;
       const BoundaryTile& any = boundaries_[o][b].tile(0, std::numeric_limits<double>::infinity());
       for (std::uint32_t f = 0; f < any.count; ++f) carried[any.flows[f].port] += least.busy[f];
+      if (b > 0) add_wait(o, any, boundaries_[o][b].least_wait(), waits);
     }
+  c.latency = r[kTime] * left + onload(waits) + waits[kOffload];
   for (const double cycles : carried) c.latency = std::max(c.latency, cycles);
   c.energy_pj += p_.leakage_pj_per_cycle * c.latency;
   return c;
@@ -335,9 +393,7 @@ void Search::keep(Label l, std::span<double> r) {
   labels_.push_back(l);
   alive_.push_back(true);
   spent_.insert(spent_.end(), r.begin(), r.end());
-  std::uint32_t depth = 0;
-  for (std::size_t k = 0; k < lattice_.kinds().size(); ++k) depth += l.exponents[k];
-  queue_.push({rank, depth, id});
+  queue_.push({rank, static_cast<std::uint32_t>(depth(l)), id});
 }
 
 void Search::expand(std::uint32_t label) {
@@ -348,7 +404,7 @@ void Search::expand(std::uint32_t label) {
   std::vector<double> r;
   for (std::size_t k = 0; k < lattice_.kinds().size(); ++k) {
     const LoopKind& kind = lattice_.kinds()[k];
-    if (from.exponents[k] == kind.count) continue;
+    if (from.exponents[k] == kind.count || !is_pinned(from, kind)) continue;
     list_cuttings(from, k, cuttings);
     for (const Cutting& cutting : cuttings) {
       r = spent;
@@ -367,7 +423,9 @@ void Search::expand(std::uint32_t label) {
       }
       r[kTime] *= kind.factor;
       for (double& b : busy(r)) b *= kind.factor;
-      if (fits_later(to, r)) keep(to, r);
+      if (!fits_later(to, r)) continue;
+      forget_closed(to, r);
+      keep(to, r);
     }
   }
 }
@@ -403,6 +461,7 @@ Optimum Search::run() {
   for (std::size_t k = 0; k < lattice_.kinds().size(); ++k)
     last[k] = static_cast<std::uint8_t>(lattice_.kinds()[k].count);
   iterations_ = iterations(last);
+  for (const LoopKind& kind : lattice_.kinds()) loops_ += kind.count;
   std::vector<double> r(width_, 0);
   r[kTime] = p_.cycles_per_mac;
   r[kEnergy] = p_.mac_pj * p_.macs;

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "monet/cost/evaluate.h"
+#include "monet/cost/loops.h"
 #include "monet/cost/search.h"
+#include "monet/cost/tiles.h"
 
 namespace monet::cost {
 
@@ -16,8 +18,17 @@ namespace monet::cost {
 // dropped (dominance). What is still to come is bounded from below by each boundary's best tile alone (admissible), so
 // the first complete label taken from the queue is optimal.
 
+// The tile the user wants an operand to keep in one memory.
+struct Held {
+  std::size_t operand = 0, level = 0;
+  Extents extents{};  // of the temporal loops
+};
+
 struct OptimumOptions {
   Criterion criterion = Criterion::Latency;
+  std::vector<TemporalLoop> loops{};  // to be ordered; empty: the prime factors of all dimensions
+  std::vector<PinnedLoop> pins{};     // places of the ordering that are fixed
+  std::vector<Held> held{};
   std::uint64_t most_labels = 4'000'000;  // then the best found so far is given, with a bound
 };
 

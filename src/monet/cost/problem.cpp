@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 
 #include "monet/base/assert.h"
 #include "monet/base/diagnostic.h"
+#include "monet/cost/imc.h"
+#include "monet/cost/loop_walk.h"
+#include "monet/cost/python_set.h"
 
 namespace monet::cost {
 namespace {
@@ -44,18 +48,18 @@ void set_relevance(const Layer& layer, const Operand& operand, const Quirks& qui
       for (const work::Term& term : terms) o.relevance[term.dimension] = Relevance::Partial;
     }
   }
+  for (const work::Axis& axis : operand.axes)
+    if (axis.terms.size() == 1 && o.relevance[axis.terms[0].dimension] == Relevance::Relevant &&
+        std::find(o.relevant.begin(), o.relevant.end(), axis.terms[0].dimension) == o.relevant.end())
+      o.relevant.push_back(axis.terms[0].dimension);
+  // A loop of one iteration neither changes an operand nor comes back to it.
   for (std::size_t d = 0; d < layer.dimensions.size(); ++d)
-    if (o.relevance[d] == Relevance::Relevant) o.relevant.push_back(d);
+    if (layer.dimensions[d].size == 1 && o.relevance[d] == Relevance::None) o.relevance[d] = Relevance::Partial;
+  for (const Relation& r : o.relations)
+    if (r.extent == 0 || (r.extent < 0 && !quirks.uniform_tiles))
+      refuse(layer, fmt::format("operand {} stores nothing: padding is all of it", operand.name));
   if (o.relations.size() > kMaxRelations)
     refuse(layer, fmt::format("operand {} has {} axes along sums of dimensions", operand.name, o.relations.size()));
-}
-
-// Elements of the operand in a box of these extents. Windows are counted in whole steps.
-double box(const OperandProblem& o, const std::array<double, kMaxDimensions>& extent) {
-  double elements = 1;
-  for (const std::size_t d : o.relevant) elements *= extent[d];
-  for (const Relation& r : o.relations) elements *= distinct(r, std::trunc(extent[r.a]), std::trunc(extent[r.b]));
-  return elements;
 }
 
 // The factors in the two forms. A dimension that does not divide is spread evenly over its iterations: 56 on 32 lanes
@@ -64,8 +68,18 @@ struct Factors {
   std::vector<std::vector<double>> fractional, integer;  // shaped like Spatial
 };
 
+// Array dimensions in the order of the request.
+std::vector<std::size_t> by_turn(const Spatial& spatial) {
+  std::vector<std::size_t> order(spatial.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto turn = [&](std::size_t a) { return spatial[a].empty() ? 0 : spatial[a][0].turn; };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return turn(x) < turn(y); });
+  return order;
+}
+
 Factors adjusted(const Layer& layer, const Spatial& spatial, const Quirks& quirks) {
   Factors f;
+  const std::vector<std::size_t> order = by_turn(spatial);
   for (const auto& loops : spatial) {
     f.fractional.emplace_back();
     for (const SpatialLoop& loop : loops) f.fractional.back().push_back(static_cast<double>(loop.factor));
@@ -74,7 +88,7 @@ Factors adjusted(const Layer& layer, const Spatial& spatial, const Quirks& quirk
   for (std::size_t d = 0; d < layer.dimensions.size(); ++d) {
     double largest = 0, before = 1, before_largest = 1;
     std::size_t at = 0, index = 0;
-    for (std::size_t a = 0; a < spatial.size(); ++a)
+    for (const std::size_t a : order)
       for (std::size_t i = 0; i < spatial[a].size(); ++i) {
         if (spatial[a][i].dimension != d) continue;
         const auto factor = static_cast<double>(spatial[a][i].factor);
@@ -98,52 +112,86 @@ Factors adjusted(const Layer& layer, const Spatial& spatial, const Quirks& quirk
   return f;
 }
 
-// Spatial loops hang below the first memory that is shared along their array dimension.
-std::vector<std::size_t> level_of_array_dimension(const OperandProblem& o, const Core& core) {
-  const std::size_t count = core.array->dimensions.size();
-  std::vector<std::size_t> level(count, o.memories);
-  std::vector<bool> taken(count, false);
-  for (std::size_t m = 0; m < o.memories; ++m)
-    for (const std::size_t a : core.memories[o.memory[m]].served_dimensions)
-      if (!taken[a]) {
-        taken[a] = true;
-        level[a] = m;
-      }
-  return level;
+// The loops of each level: they hang below the first memory that is shared along their array dimension. Array
+// dimensions that a memory serves come in its order (quirk: that of a Python set), the rest in the order of the
+// request; a dimension on several of them is one loop.
+void set_steps(const Core& core, const Spatial& spatial, const std::vector<std::vector<double>>& factors,
+               const Quirks& quirks, const OperandProblem& o, SpatialLevels& s) {
+  std::vector<bool> taken(spatial.size(), false);
+  const auto put = [&](std::size_t a, std::size_t l) {
+    if (taken[a]) return;
+    taken[a] = true;
+    for (std::size_t i = 0; i < spatial[a].size(); ++i) {
+      const auto d = static_cast<std::uint32_t>(spatial[a][i].dimension);
+      const auto same = std::find_if(s.steps.begin() + s.first[l], s.steps.end(),
+                                     [&](const SpatialStep& step) { return step.dimension == d; });
+      if (same == s.steps.end())
+        s.steps.push_back({.dimension = d, .factor = factors[a][i]});
+      else
+        same->factor *= factors[a][i];
+    }
+  };
+  for (std::size_t m = 0; m < o.memories; ++m) {
+    const std::vector<std::size_t>& served = core.memories[o.memory[m]].served_dimensions;
+    if (quirks.set_order) {
+      std::vector<std::string> names;
+      for (const std::size_t a : served) names.push_back(core.array->dimensions[a].name);
+      for (const std::size_t i : python_set_order(PythonClass::OADimension, names)) put(served[i], m);
+    } else {
+      for (const std::size_t a : served) put(a, m);
+    }
+    s.first[m + 1] = static_cast<std::uint32_t>(s.steps.size());
+  }
+  for (const std::size_t a : by_turn(spatial)) put(a, o.memories);
+  for (std::size_t l = o.memories + 1; l < s.first.size(); ++l) s.first[l] = static_cast<std::uint32_t>(s.steps.size());
 }
 
-void set_spatial(const Layer& layer, const Core& core, const Spatial& spatial,
-                 const std::vector<std::vector<double>>& factors, OperandProblem& o, SpatialLevels& s) {
-  const std::vector<std::size_t> level = level_of_array_dimension(o, core);
+// To three decimals, exactly: what is left of errors of multiplication must not decide how halves round.
+double to_thousandths(double x) {
+  const std::string text = fmt::format("{:.3f}", x);
+  double rounded = 0;
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return rounded;
+}
+
+void set_spatial(const Core& core, const Spatial& spatial, const std::vector<std::vector<double>>& factors,
+                 const Quirks& quirks, OperandProblem& o, SpatialLevels& s) {
+  set_steps(core, spatial, factors, quirks, o, s);
   const std::size_t levels = o.memories + 1;
-  std::array<std::array<double, kMaxDimensions>, kMaxLevels> at{};  // at[l][d]: loops of level l alone
-  for (auto& row : at) row.fill(1);
-  for (std::size_t a = 0; a < spatial.size(); ++a)
-    for (std::size_t i = 0; i < spatial[a].size(); ++i) at[level[a]][spatial[a][i].dimension] *= factors[a][i];
+  std::array<LoopProducts, kMaxLevels> at{};
+  LoopWalk walk(o);
   for (auto& row : s.extent) row.fill(1);
-  for (std::size_t l = 0; l < levels; ++l)
-    for (std::size_t d = 0; d < layer.dimensions.size(); ++d) s.extent[l + 1][d] = s.extent[l][d] * at[l][d];
-  const double all = box(o, s.extent[levels]);
+  for (std::size_t l = 0; l < levels; ++l) {
+    s.extent[l + 1] = s.extent[l];
+    for (std::size_t i = s.first[l]; i < s.first[l + 1]; ++i) {
+      s.extent[l + 1][s.steps[i].dimension] *= s.steps[i].factor;
+      walk.step(s.steps[i].dimension, s.steps[i].factor, at[l]);
+    }
+  }
   std::array<double, kMaxLevels + 1> unique{};
-  double instances = 1, copies = 1;
-  bool reduces = false;
-  for (std::size_t l = levels + 1; l-- > 0;) {
-    if (l < levels)
-      for (std::size_t d = 0; d < layer.dimensions.size(); ++d) {
-        instances *= at[l][d];
-        if (o.relevance[d] != Relevance::None) continue;
-        copies *= at[l][d];
-        reduces = reduces || at[l][d] != 1;
-      }
-    s.instances[l] = std::nearbyint(std::nearbyint(instances * 1000) / 1000);
-    s.copies[l] = copies;
-    s.reduces_from[l] = reduces;
-    unique[l] = all / box(o, s.extent[l]);
+  for (std::size_t l = 0; l <= levels; ++l) {
+    double instances = 1;
+    unique[l] = s.copies[l] = 1;
+    for (std::size_t k = l; k < levels; ++k) {
+      instances *= at[k].all;
+      unique[l] *= at[k].relevant;
+    }
+    s.instances[l] = std::nearbyint(to_thousandths(instances));
+    for (std::size_t i = s.first[l]; i < s.steps.size(); ++i) {
+      if (o.relevance[s.steps[i].dimension] != Relevance::None) continue;
+      s.copies[l] *= s.steps[i].factor;
+      s.reduces_from[l] = s.reduces_from[l] || s.steps[i].factor != 1 || quirks.greedy_allocation;
+    }
     s.relevant[l] = 1;
     for (const std::size_t d : o.relevant) s.relevant[l] *= s.extent[l][d];
   }
   for (std::size_t l = 0; l <= levels; ++l)
     s.boost[l] = l + 1 <= levels ? std::nearbyint(unique[l] / unique[l + 1]) : 1;
+  if (!quirks.uniform_tiles) return;
+  for (const SpatialStep& step : s.steps)
+    if (o.relevance[step.dimension] != Relevance::None && step.factor != std::trunc(step.factor)) o.by_loop = true;
+  for (const Relation& r : o.relations)
+    if (r.extent < 1) o.by_loop = true;
 }
 
 void set_memories(const Layer& layer, const Core& core, Problem& p, std::vector<std::vector<std::uint32_t>>& port_ids) {
@@ -204,19 +252,11 @@ void set_ports(const Core& core, const Layer& layer, const std::vector<std::vect
 }
 
 // What is left of each dimension when the spatial loops are taken out one after the other.
-void set_temporal(const Layer& layer, const Core& core, const Spatial& spatial, const Factors& factors, Problem& p) {
+void set_temporal(Problem& p) {
   for (std::size_t d = 0; d < p.dimensions; ++d) p.temporal[d] = p.size[d];
-  const OperandProblem& first = p.operands.size() > 1 ? p.operands[1] : p.operands[0];
-  const std::vector<std::size_t> level = level_of_array_dimension(first, core);
-  for (std::size_t l = 0; l <= first.memories; ++l) {
-    std::array<double, kMaxDimensions> at{};
-    at.fill(1);
-    for (std::size_t a = 0; a < spatial.size(); ++a)
-      for (std::size_t i = 0; i < spatial[a].size() && level[a] == l; ++i)
-        at[spatial[a][i].dimension] *= factors.fractional[a][i];
-    for (std::size_t d = 0; d < layer.dimensions.size(); ++d)
-      if (at[d] != 1) p.temporal[d] = std::ceil(p.temporal[d] / at[d]);
-  }
+  for (const SpatialStep& step : p.operands[1].fractional.steps)
+    if (p.temporal[step.dimension] > 1)
+      p.temporal[step.dimension] = std::ceil(p.temporal[step.dimension] / step.factor);
 }
 
 // Of all instances of all memories.
@@ -255,6 +295,13 @@ Problem make_problem(const Layer& layer, const Core& core, const Spatial& spatia
   p.lanes = 1;
   for (const hardware::ArrayDimension& a : core.array->dimensions) p.lanes *= static_cast<double>(a.size);
   p.mac_pj = core.array->mac_energy_pj.value;
+  if (core.array->imc) {
+    p.cycles_per_mac = static_cast<double>(core.array->imc->activation_bits) /
+                       static_cast<double>(std::max<std::int64_t>(core.array->imc->serial_bits, 1));
+    // A figure that the file gives wins.
+    if (p.mac_pj == 0 || quirks.fractional_unrolling)
+      p.mac_pj = total(imc_energy(*core.array, layer, spatial)) / p.macs;
+  }
   p.starts_from_stored = layer.starts_from_stored;
   for (const Operand& operand : layer.operands) {
     OperandProblem o;
@@ -273,10 +320,11 @@ Problem make_problem(const Layer& layer, const Core& core, const Spatial& spatia
   const Factors factors = adjusted(layer, spatial, quirks);
   p.is_integral = factors.fractional == factors.integer;
   for (OperandProblem& o : p.operands) {
-    set_spatial(layer, core, spatial, factors.fractional, o, o.fractional);
-    set_spatial(layer, core, spatial, factors.integer, o, o.integer);
+    set_spatial(core, spatial, factors.fractional, quirks, o, o.fractional);
+    set_spatial(core, spatial, factors.integer, quirks, o, o.integer);
   }
-  set_temporal(layer, core, spatial, factors, p);
+  set_temporal(p);
+  for (OperandProblem& o : p.operands) o.reads_first = o.is_output && layer.starts_from_stored && !quirks.uniform_tiles;
   if (!quirks.no_leakage && clock_hz > 0) p.leakage_pj_per_cycle = leakage_mw(core) * 1e9 / clock_hz;
   return p;
 }

@@ -51,23 +51,33 @@ struct PortRef {
   double min_bits = 0, max_bits = 0;
 };
 
+struct SpatialStep {
+  std::uint32_t dimension = 0;
+  double factor = 1;
+};
+
 // Spatial loops of one operand, by level, in one of two forms: fractional (for energy) or integer (for latency).
 struct SpatialLevels {
+  // Every loop: steps[first[l]] … steps[first[l + 1] - 1] are those of level l, one per dimension.
+  std::vector<SpatialStep> steps{};
+  std::array<std::uint32_t, kMaxLevels + 2> first{};
   // extent[l][d]: product of the loops over dimension d at levels below l
   std::array<std::array<double, kMaxDimensions>, kMaxLevels + 1> extent{};
   std::array<double, kMaxLevels + 1> instances{};   // of the memory at level l: product of all loops at levels >= l
   std::array<double, kMaxLevels + 1> copies{};      // of them that hold the same: product of the irrelevant loops
   std::array<double, kMaxLevels + 1> boost{};       // distinct elements the memory of level l + 1 gives at once
   std::array<double, kMaxLevels + 1> relevant{};    // product of extent[l] over relevant dimensions
-  std::array<bool, kMaxLevels + 1> reduces_from{};  // some loop at a level >= l is irrelevant
+  std::array<bool, kMaxLevels + 1> reduces_from{};  // some loop at a level >= l is irrelevant (quirk: even of factor 1)
 };
 
 struct OperandProblem {
   bool is_output = false;
   double bits = 0, partial_bits = 0;
   std::array<Relevance, kMaxDimensions> relevance{};
-  std::vector<std::size_t> relevant{};  // dimensions
+  std::vector<std::size_t> relevant{};  // dimensions, in the order of the operand's axes
   std::vector<Relation> relations{};
+  bool reads_first = false;  // sums are read even before any was written: they start from stored values
+  bool by_loop = false;  // quirk: factors are not whole, so that the order of multiplications decides how tiles round
   std::size_t memories = 0;
   std::array<std::size_t, kMaxMemories> memory{};            // index into Core::memories
   std::array<std::array<PortRef, 4>, kMaxMemories> ports{};  // by Direction

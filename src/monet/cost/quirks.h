@@ -10,6 +10,11 @@ struct Quirks {
   bool uniform_tiles = false;
   // Windows more dilated than they are many count more elements than they touch.
   bool negative_overlap = false;
+  // Unrollings that are too many give way in the order of a Python set; cut ones of equal factor share the last's fate
+  // and may become none at all; a memory that several operands share limits nobody who has another below it.
+  bool set_order = false;
+  // Every entry of a loop ordering pins an inner position, also those after ["*", "*"], which itself says nothing.
+  bool inner_pins = false;
   // Loops go to memories one memory at a time, fewest accesses first, ties to the last found.
   bool greedy_allocation = false;
   // Room for a second tile goes to the operands in their order, needed or not.
@@ -31,6 +36,8 @@ struct Quirks {
 constexpr Quirks kZigzagQuirks{.fractional_unrolling = true,
                                .uniform_tiles = true,
                                .negative_overlap = true,
+                               .set_order = true,
+                               .inner_pins = true,
                                .greedy_allocation = true,
                                .ordered_buffering = true,
                                .worst_port = true,

@@ -1,11 +1,13 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "monet/cost/allocate.h"
 #include "monet/cost/evaluate.h"
 #include "monet/cost/request.h"
+#include "monet/cost/spatial.h"
 
 namespace monet::cost {
 
@@ -27,13 +29,27 @@ struct Ordered {
 
 struct ExhaustiveResult {
   std::optional<Ordered> best{};
-  std::uint64_t evaluated = 0;  // orderings allocated and costed, misfits included as in the reference
-  std::uint64_t fitted = 0;     // of them, those that could be allocated
+  std::uint64_t tried = 0;      // orderings that meet the pattern
+  std::uint64_t evaluated = 0;  // of them, those that could be allocated and were costed
   Misfit misfit{};              // of the first that could not
+  std::string reason{};         // why there is no ordering to try
 };
 
-// Every ordering of the loops, allocated and costed; the first of the best is kept.
+// Every ordering of the loops that meets `pattern`, allocated and costed; the first of the best is kept. A complete
+// pattern is the only ordering tried.
 ExhaustiveResult search_exhaustively(const Problem& p, const std::vector<LoopPattern>& pattern,
                                      const std::vector<work::Dimension>& dimensions, const ExhaustiveOptions& options);
+
+struct LayerSearchResult {
+  std::optional<Spatial> spatial{};  // of the best
+  std::optional<Ordered> best{};
+  std::uint64_t tried = 0, evaluated = 0;  // over all spatial mappings
+  std::string reason{};                    // why there is none
+};
+
+// The best over all spatial mappings of a request, the first of equals. Quirk set_order: a spatial mapping that fits no
+// ordering ends the search, whatever the others do.
+LayerSearchResult search_layer(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
+                               const SpatialOptions& spatial, const ExhaustiveOptions& options, double clock_hz = 0);
 
 }  // namespace monet::cost

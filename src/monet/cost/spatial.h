@@ -1,9 +1,11 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "monet/cost/layer.h"
+#include "monet/cost/quirks.h"
 #include "monet/cost/request.h"
 #include "monet/hardware/hardware.h"
 
@@ -14,6 +16,7 @@ namespace monet::cost {
 struct SpatialLoop {
   std::size_t dimension = 0;  // of the layer
   std::int64_t factor = 1;
+  std::uint32_t turn = 0;  // of its array dimension in the request: of equal factors the earliest is adjusted (quirk)
   bool operator==(const SpatialLoop&) const = default;
 };
 
@@ -23,12 +26,13 @@ using Spatial = std::vector<std::vector<SpatialLoop>>;
 struct SpatialOptions {
   std::size_t generated = 3;  // how many mappings to keep where some are generated
   bool mixed = false;         // several layer dimensions on one array dimension
+  Quirks quirks{};
 };
 
 // The spatial mappings to try for a request, best first: given unrollings cut to what the layer, the array and the
-// innermost memories' bandwidth and size allow; array dimensions the request leaves open are filled with generated ones
-// (ZigZag's rules, reference part A4).
+// innermost memories' bandwidth and size allow; array dimensions the request leaves open are filled with generated
+// ones, fullest and then most diverse first (docs/cost.md). None and `reason` if a memory cannot serve a single lane.
 std::vector<Spatial> spatial_mappings(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
-                                      const SpatialOptions& options);
+                                      const SpatialOptions& options, std::string* reason = nullptr);
 
 }  // namespace monet::cost

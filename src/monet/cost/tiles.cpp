@@ -103,7 +103,8 @@ FlowCount count_flow(const Problem& p, const OperandProblem& o, std::size_t m, h
   if (reads_sums && !p.starts_from_stored) {
     const TileCount once = o.relations.empty() ? tiles : count_tiles(p, o, all, m + 1, bits, port.min_bits);
     flow.moved -= once.elements * copies;
-    granules -= once.granules * copies;
+    // Where windows overlap, a tile is part old, part new: its words are shared out by element.
+    if (tiles.elements > 0) granules -= tiles.granules * once.elements / tiles.elements * copies;
   }
   flow.words = granules * port.min_bits / port.max_bits;
   flow.busy = std::ceil(tiles.largest * bits / port.max_bits);

@@ -182,6 +182,11 @@ struct Core {
   bool operator==(const Core&) const = default;
 };
 
+// How many of a memory there are in its core: it is replicated along the array dimensions it does not serve.
+std::int64_t instances(const Memory& memory, const Core& core);
+// The names of the memories an operand goes through, lowest to highest.
+std::vector<std::string> levels(const Core& core, Slot slot);
+
 // ---- The chip ----
 
 using CoreId = Id<struct CoreTag>;

@@ -1,0 +1,186 @@
+#include "monet/base/config_expression.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <numeric>
+
+#include "monet/base/config_number.h"
+
+namespace monet::config {
+namespace {
+
+__extension__ typedef __int128 Wide;
+
+constexpr int kDeepest = 50;
+constexpr std::size_t kLongest = 1000;
+
+std::optional<Ratio> reduced(Wide numerator, Wide denominator) {
+  if (denominator == 0) return std::nullopt;
+  if (denominator < 0) {
+    numerator = -numerator;
+    denominator = -denominator;
+  }
+  Wide a = numerator < 0 ? -numerator : numerator, b = denominator;
+  while (b != 0) {
+    const Wide rest = a % b;
+    a = b;
+    b = rest;
+  }
+  if (a > 1) {
+    numerator /= a;
+    denominator /= a;
+  }
+  constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
+  if (numerator > kMost || numerator < -kMost || denominator > kMost) return std::nullopt;
+  return Ratio{static_cast<std::int64_t>(numerator), static_cast<std::int64_t>(denominator)};
+}
+
+class Evaluator {
+ public:
+  Evaluator(std::string_view text, const Scope& scope) : text_(text), scope_(scope) {}
+
+  ExpressionValue run() {
+    if (text_.size() > kLongest) return {.fault = "the expression is too long"};
+    const std::optional<Ratio> value = sum(0);
+    space();
+    if (fault_.empty() && at_ < text_.size()) fault_ = fmt::format("'{}' is not understood", text_.substr(at_, 20));
+    if (!fault_.empty() || !value) return {.fault = fault_, .unknown = unknown_};
+    return {.value = value};
+  }
+
+ private:
+  std::optional<Ratio> fail(std::string fault) {
+    if (fault_.empty()) fault_ = std::move(fault);
+    return std::nullopt;
+  }
+  void space() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+  }
+  char peek() {
+    space();
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+
+  std::optional<Ratio> sum(int depth) {
+    std::optional<Ratio> left = product(depth);
+    while (left && (peek() == '+' || peek() == '-')) {
+      const int sign = text_[at_++] == '+' ? 1 : -1;
+      const std::optional<Ratio> right = product(depth);
+      if (!right) return std::nullopt;
+      const Wide d = left->denominator, e = right->denominator;
+      left = reduced(left->numerator * e + sign * right->numerator * d, d * e);
+      if (!left) return fail("the value does not fit in 64 bits");
+    }
+    return left;
+  }
+
+  std::optional<Ratio> product(int depth) {
+    std::optional<Ratio> left = factor(depth);
+    while (left && (peek() == '*' || peek() == '/')) {
+      const bool divides = text_[at_++] == '/';
+      const std::optional<Ratio> right = factor(depth);
+      if (!right) return std::nullopt;
+      if (divides && right->numerator == 0) return fail("division by zero");
+      const Wide a = left->numerator, b = left->denominator;
+      left = divides ? reduced(a * right->denominator, b * right->numerator)
+                     : reduced(a * right->numerator, b * right->denominator);
+      if (!left) return fail("the value does not fit in 64 bits");
+    }
+    return left;
+  }
+
+  std::optional<Ratio> factor(int depth) {
+    if (depth > kDeepest) return fail("too many parentheses");
+    const char c = peek();
+    if (c == '(') {
+      ++at_;
+      const std::optional<Ratio> value = sum(depth + 1);
+      if (!value) return std::nullopt;
+      if (peek() != ')') return fail("a ')' is missing");
+      ++at_;
+      return value;
+    }
+    if (c == '-' || c == '+') {
+      ++at_;
+      const std::optional<Ratio> value = factor(depth + 1);
+      if (!value) return std::nullopt;
+      return c == '-' ? reduced(-static_cast<Wide>(value->numerator), value->denominator) : value;
+    }
+    if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') return name();
+    if (std::isdigit(static_cast<unsigned char>(c)) || c == '.') return literal();
+    return fail(c == '\0' ? "the expression ends too early"
+                          : fmt::format("'{}' is not understood", text_.substr(at_, 20)));
+  }
+
+  std::optional<Ratio> name() {
+    const std::size_t start = at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) ++at_;
+    const std::string_view word = text_.substr(start, at_ - start);
+    for (auto it = scope_.rbegin(); it != scope_.rend(); ++it)
+      if (it->first == word) return it->second;
+    unknown_ = std::string(word.substr(0, 60));
+    return fail(fmt::format("unknown parameter '{}'", unknown_));
+  }
+
+  std::optional<Ratio> literal() {
+    const std::size_t start = at_;
+    const auto in_number = [&](char c) {
+      if (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_') return true;
+      return (c == '-' || c == '+') && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E') &&
+             !text_.substr(start).starts_with("0x");
+    };
+    while (at_ < text_.size() && in_number(text_[at_])) ++at_;
+    const std::string_view digits = text_.substr(start, at_ - start);
+    const std::optional<Ratio> value = parse_ratio(digits);
+    return value ? value
+                 : fail(fmt::format("'{}' is no number that can be computed with exactly", digits.substr(0, 40)));
+  }
+
+  std::string_view text_;
+  const Scope& scope_;
+  std::size_t at_ = 0;
+  std::string fault_, unknown_;
+};
+
+}  // namespace
+
+ExpressionValue evaluate(std::string_view expression, const Scope& scope) { return Evaluator(expression, scope).run(); }
+
+std::string to_string(const Ratio& ratio) {
+  if (ratio.denominator == 1) return fmt::format("{}", ratio.numerator);
+  return shortest(static_cast<double>(ratio.numerator) / static_cast<double>(ratio.denominator));
+}
+
+std::optional<Ratio> parse_ratio(std::string_view text) {
+  const NumberReading reading = read_number(text, Dialect::Strict);
+  if (!reading.number) return std::nullopt;
+  if (reading.number->whole) return reduced(*reading.number->whole, 1);
+  // Digit by digit, since 0.1 is no double.
+  Wide digits = 0;
+  std::int64_t exponent = 0;
+  bool fraction = false, negative = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '-') negative = true;
+    if (c == '.') fraction = true;
+    if (c >= '0' && c <= '9') {
+      digits = digits * 10 + (c - '0');
+      if (fraction) --exponent;
+      if (digits > std::numeric_limits<std::int64_t>::max()) return std::nullopt;
+    }
+    if (c == 'e' || c == 'E') {
+      const NumberReading power = read_number(text.substr(i + 1), Dialect::PyYaml);
+      if (!power.number || !power.number->whole || std::abs(power.number->value) > 40) return std::nullopt;
+      exponent += *power.number->whole;
+      break;
+    }
+  }
+  if (exponent < -18 || exponent > 18) return std::nullopt;
+  Wide scale = 1;
+  for (std::int64_t i = 0; i < std::abs(exponent); ++i) scale *= 10;
+  if (negative) digits = -digits;
+  return exponent < 0 ? reduced(digits, scale) : reduced(digits * scale, 1);
+}
+
+}  // namespace monet::config

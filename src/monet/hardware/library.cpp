@@ -1,0 +1,50 @@
+#include "monet/hardware/library.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "monet/base/nearest.h"
+
+namespace monet::hardware {
+namespace {
+
+constexpr std::string_view kFolder = "data/hardware/";  // paths of the library in messages
+
+std::string read_library(const std::string& path) {
+  if (path.starts_with(kFolder))
+    for (const LibraryFile& file : library_files())
+      if (file.path == std::string_view(path).substr(kFolder.size())) return std::string(file.text);
+  throw InputError(Diagnostic{.file = path, .message = "no such file in the library"});
+}
+
+}  // namespace
+
+std::vector<std::string> library_names() {
+  std::vector<std::string> names;
+  for (const LibraryFile& file : library_files())
+    if (file.path.find('/') == std::string_view::npos && file.path.ends_with(".yaml"))
+      names.emplace_back(file.path.substr(0, file.path.size() - 5));
+  return names;
+}
+
+Loaded find_hardware(const std::string& name_or_path, const LoadOptions& options) {
+  const std::vector<std::string> names = library_names();
+  if (std::find(names.begin(), names.end(), name_or_path) != names.end()) {
+    LoadOptions inside = options;
+    inside.read = read_library;
+    return load_hardware(fmt::format("{}{}.yaml", kFolder, name_or_path), inside);
+  }
+  std::error_code error;
+  const bool is_path =
+      name_or_path.find_first_of("/.") != std::string::npos || std::filesystem::exists(name_or_path, error);
+  if (!is_path)
+    throw InputError(Diagnostic{
+        .where = name_or_path,
+        .message = "no such chip",
+        .hint = did_you_mean(name_or_path, names, "monet hardware lists them; a YAML file can stand here too")});
+  return load_hardware(name_or_path, options);
+}
+
+}  // namespace monet::hardware

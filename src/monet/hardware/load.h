@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "monet/base/diagnostic.h"
+#include "monet/hardware/hardware.h"
+#include "monet/hardware/reading.h"
+
+namespace monet::hardware {
+
+// A chip from a file of any form there is: MONET's own, ZigZag's, Stream's. The form is told by content.
+
+struct LoadOptions {
+  ReadText read{};                                                // none: the file system
+  std::vector<std::pair<std::string, std::string>> parameters{};  // name, value: over those of the file
+};
+
+struct Loaded {
+  Hardware hardware{};
+  std::string form{};  // "MONET hardware", "ZigZag accelerator", "Stream accelerator"
+  std::vector<Diagnostic> warnings{};
+  std::vector<SourceFile> files{};  // the file and all that it takes in
+};
+
+// Both throw InputError with everything wrong in the file.
+Loaded load_hardware(const std::string& path, const LoadOptions& options = {});
+Loaded parse_hardware(std::string_view text, const std::string& path, const LoadOptions& options = {});
+
+// Whether a parsed file looks like a chip of any form.
+bool looks_like_hardware(const config::Value& root);
+
+}  // namespace monet::hardware

@@ -1,0 +1,169 @@
+#include "monet/hardware/yaml.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "monet/base/nearest.h"
+#include "monet/hardware/yaml_fields.h"
+
+namespace monet::hardware {
+namespace {
+
+using config::Dialect;
+using config::Findings;
+using config::Section;
+using config::Value;
+
+class MonetReader {
+ public:
+  MonetReader(const Value& root, Findings& findings)
+      : root_(root), findings_(findings), s_(root, "the file", Dialect::Strict, findings) {}
+
+  Hardware run() {
+    if (const std::optional<std::string> form = s_.text("monet"); form && *form != "hardware")
+      findings_.error(*s_.find("monet"), fmt::format("'{}' is no kind of file there is", form->substr(0, 40)),
+                      "known: hardware");
+    hardware_.name = s_.require_text("name").value_or("");
+    hardware_.description = s_.text("description").value_or("");
+    block_ = block_of(s_, {});
+    hardware_.source = block_.source;
+    const Figure unknown{.value = 0, .provenance = Provenance::Assumed, .source = "not stated"};
+    hardware_.node_nm = read_figure(s_, "node", kLength, block_)
+                            .value_or(Figure{.value = 28, .provenance = Provenance::Assumed, .source = "not stated"});
+    hardware_.clock_hz = read_figure(s_, "clock", kFrequency, block_).value_or(unknown);
+    hardware_.supply_v = read_figure(s_, "supply", kVoltage, block_).value_or(unknown);
+    context_ = {.node_nm = hardware_.node_nm.value > 0 ? hardware_.node_nm.value : 28,
+                .clock_hz = hardware_.clock_hz.value,
+                .places = &places_,
+                .findings = &findings_};
+    cores();
+    offchip();
+    links();
+    shared();
+    efficiency();
+    s_.finish();
+    if (!findings_.failed()) report(hardware_, places_, root_, findings_);
+    return std::move(hardware_);
+  }
+
+ private:
+  void cores() {
+    const std::optional<Value> cores = s_.require("cores");
+    if (!cores) return;
+    Section repeated(*cores, "'cores'", Dialect::Strict, findings_);
+    for (std::size_t i = 0; cores->is_map() && i < cores->size(); ++i) {
+      const std::string name(cores->key(i).text());
+      const std::size_t index = hardware_.cores.size();
+      std::int64_t count = 0;
+      Core core = read_monet_core((*cores)[i], name, index, block_, context_, count);
+      if (hardware_.cores.size() + static_cast<std::size_t>(count) > kMostCores) {
+        findings_.error(cores->key(i), fmt::format("more than {} cores", kMostCores));
+        return;
+      }
+      places_.note(core_path(index), cores->key(i));
+      for (std::int64_t k = 0; k < count; ++k) {
+        Core copy = core;
+        copy.name = fmt::format("{}_{}", name, k);
+        // What is wrong with one is wrong with all, and said of the first.
+        places_.note(core_path(hardware_.cores.size()), cores->key(i));
+        hardware_.cores.push_back(std::move(copy));
+      }
+      if (count == 0) hardware_.cores.push_back(std::move(core));
+    }
+    for (const Core& core : hardware_.cores) names_.push_back(core.name);
+  }
+
+  std::optional<CoreId> core_named(const Value& at) {
+    const std::optional<std::size_t> index = config::read_choice(at, "core", names_, findings_);
+    return index ? std::optional(CoreId{static_cast<std::uint32_t>(*index)}) : std::nullopt;
+  }
+
+  std::vector<CoreId> cores_named(const Value& list) {
+    std::vector<CoreId> ids;
+    if (list.is_scalar() && list.text() == "all") {
+      for (std::uint32_t i = 0; i < names_.size(); ++i) ids.push_back(CoreId{i});
+    } else if (list.is_sequence()) {
+      for (std::size_t i = 0; i < list.size(); ++i)
+        if (const std::optional<CoreId> id = core_named(list[i])) ids.push_back(*id);
+    } else {
+      findings_.error(list, fmt::format("must be a list of cores, not {}", describe(list.kind())));
+    }
+    return ids;
+  }
+
+  void offchip() {
+    const std::optional<Value> at = s_.find("offchip");
+    if (!at) return;
+    places_.note("offchip", *at);
+    hardware_.offchip = core_named(*at);
+  }
+
+  void links() {
+    if (const std::optional<Value> at = s_.find("links"); at && !at->is_sequence())
+      findings_.error(*at, "'links' must be a list");
+    for (const Value& item : s_.list("links")) {
+      Section s(item, "a link", Dialect::Strict, findings_);
+      const Block block = block_of(s, block_);
+      const std::optional<Value> pair = s.find("link"), bus = s.find("bus");
+      if (pair.has_value() == bus.has_value() && item.is_map())
+        findings_.error(item, "a link has either 'link' or 'bus', with its cores");
+      Link link{.is_bus = bus.has_value()};
+      if (pair || bus) link.cores = cores_named(bus ? *bus : *pair);
+      const std::optional<std::int64_t> bits = read_bandwidth(s, "bandwidth", kBandwidth, context_.clock_hz);
+      if (!bits && item.is_map() && !s.has("bandwidth") && !s.has("bits_per_cycle") && !s.has("bytes_per_cycle"))
+        findings_.error(item, "the link has no 'bits_per_cycle'");
+      link.bits_per_cycle = bits.value_or(1);
+      link.energy_pj_per_bit =
+          read_figure(s, "energy", kLinkEnergy, block)
+              .value_or(Figure{.value = 0, .provenance = Provenance::Assumed, .source = "not stated: free"});
+      s.finish();
+      places_.note(link_path(hardware_.links.size()), item);
+      hardware_.links.push_back(std::move(link));
+    }
+  }
+
+  void shared() {
+    for (const Value& item : s_.list("shared_memories")) {
+      places_.note(fmt::format("shared_memories[{}]", hardware_.shared_memories.size()), item);
+      hardware_.shared_memories.push_back(cores_named(item));
+    }
+  }
+
+  void efficiency() {
+    for (const Value& item : s_.list("offchip_efficiency")) {
+      places_.note("offchip_efficiency", item);
+      Section s(item, "an efficiency", Dialect::Strict, findings_);
+      const Block block = block_of(s, block_);
+      const auto bytes = [&](std::string_view key) -> std::int64_t {
+        const std::optional<std::int64_t> bits = read_bits(s, key);
+        if (bits && *bits % 8 != 0) findings_.error(item, fmt::format("'{}' must be whole bytes", key));
+        return bits.value_or(0) / 8;
+      };
+      BurstEfficiency entry{.burst_bytes = bytes("burst"), .stride_bytes = bytes("stride")};
+      if (std::optional<Figure> figure = read_figure(s, "efficiency", kFraction, block))
+        entry.efficiency = std::move(*figure);
+      else if (item.is_map())
+        findings_.error(item, "an entry of 'offchip_efficiency' has no 'efficiency'");
+      s.finish();
+      hardware_.offchip_efficiency.push_back(std::move(entry));
+    }
+  }
+
+  const Value root_;
+  Findings& findings_;
+  Section s_;
+  Block block_;
+  Context context_;
+  Places places_;
+  Hardware hardware_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+bool looks_like_monet(const Value& root) { return root.is_map() && root.find("monet").has_value(); }
+
+Hardware read_monet(const Value& root, Findings& findings) { return MonetReader(root, findings).run(); }
+
+}  // namespace monet::hardware

@@ -1,0 +1,234 @@
+#include "monet/verbs/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <filesystem>
+#include <numeric>
+
+#include "monet/base/config.h"
+#include "monet/base/file.h"
+#include "monet/base/nearest.h"
+#include "monet/base/sha256.h"
+#include "monet/report/table.h"
+#include "monet/verbs/validation_data.h"
+#include "monet/verbs/zigzag_cases.h"
+#include "monet/verbs/zigzag_networks.h"
+
+namespace monet {
+namespace {
+
+using config::Value;
+
+constexpr std::size_t kFailuresShown = 20, kRefusalsShown = 8;
+
+struct CaseFile {
+  std::string path{}, name{};
+  Value root;
+};
+
+bool has(const Value& root, std::string_view key) { return root.is_map() && root.find(key).has_value(); }
+
+std::string stem_of(const std::string& path) { return std::filesystem::path(path).stem().string(); }
+
+// Where a file that names others is likely to have them: beside it, and in the folders around.
+std::vector<std::string> folders_around(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::absolute(path, error).parent_path();
+  std::vector<std::string> out;
+  for (int up = 0; up < 3 && folder.has_relative_path(); ++up, folder = folder.parent_path())
+    out.push_back(folder.generic_string());
+  return out;
+}
+
+void run_file(const CaseFile& file, const ValidateRequest& request, Accelerators& accelerators,
+              std::vector<ValidationSuite>& suites) {
+  config::Findings findings;
+  std::array<ValidationSuite, 3> by_kind;
+  ValidationSuite networks{.name = file.name + " networks"};
+  std::vector<ZigzagCase> cases;
+  if (has(file.root, "cases")) cases = read_cases(*file.root.find("cases"), findings);
+  findings.throw_if_failed();
+  for (const ZigzagCase& c : cases) by_kind[static_cast<std::size_t>(c.kind)].rows.push_back(run_case(c, accelerators));
+  if (has(file.root, "measured") || has(file.root, "expectations")) {
+    const FileFinder files(request.folders.empty() ? folders_around(file.path) : request.folders);
+    run_networks(file.root, accelerators, files, networks);
+  }
+  const auto kinds = std::count_if(by_kind.begin(), by_kind.end(), [](const auto& s) { return !s.rows.empty(); });
+  for (const CaseKind kind : {CaseKind::Fixed, CaseKind::Searched, CaseKind::Infeasible}) {
+    ValidationSuite& suite = by_kind[static_cast<std::size_t>(kind)];
+    if (suite.rows.empty()) continue;
+    suite.name = kinds > 1 ? fmt::format("{} {}", file.name, name(kind)) : file.name;
+    suites.push_back(std::move(suite));
+  }
+  if (kinds == 0) networks.name = file.name;
+  if (!networks.rows.empty() || !networks.skipped.empty()) suites.push_back(std::move(networks));
+}
+
+// Accelerators stand in files of their own, beside the cases, or in any file that has both.
+void add_accelerators(const std::string& path, const std::string& bytes, std::deque<config::Tree>& trees,
+                      Accelerators& accelerators) {
+  const config::Tree& tree = trees.emplace_back(config::parse(bytes, path));
+  if (has(tree.root(), "accelerators"))
+    accelerators.add_json(*tree.root().find("accelerators"));
+  else
+    accelerators.add_file(path);
+}
+
+double absolute_sum(const std::vector<ValidationRow>& rows) {
+  return std::accumulate(rows.begin(), rows.end(), 0.0,
+                         [](double sum, const ValidationRow& row) { return sum + std::abs(row.error); });
+}
+
+std::string shown(const std::variant<double, std::string>& value) {
+  if (const std::string* text = std::get_if<std::string>(&value)) return text->substr(0, 90);
+  return fmt::format("{:.12g}", std::get<double>(value));
+}
+
+Json to_json(const std::variant<double, std::string>& value) {
+  return std::visit([](const auto& v) { return Json(v); }, value);
+}
+
+std::string failures_text(const ValidationSuite& suite) {
+  Table table({"case", "figure", "ours", "theirs", "error"});
+  std::size_t failing = 0;
+  for (const ValidationRow& row : suite.rows) {
+    if (row.matches || ++failing > kFailuresShown) continue;
+    table.row({row.id, row.figure, shown(row.ours), shown(row.theirs), fmt::format("{:+.1e}", row.error)});
+  }
+  if (failing == 0) return "";
+  std::string out = fmt::format("\n{}: {} of {} cases differ, each with the figure that is furthest off\n", suite.name,
+                                failing, suite.rows.size()) +
+                    table.text("  ");
+  if (failing > kFailuresShown) out += fmt::format("  … {} more (--json lists all)\n", failing - kFailuresShown);
+  return out;
+}
+
+// Why we refuse a case beside why they do.
+std::string refusals_text(const ValidationSuite& suite) {
+  std::string out;
+  std::size_t count = 0;
+  for (const ValidationRow& row : suite.rows) {
+    if (row.figure != "feasible" || !row.matches || ++count > kRefusalsShown) continue;
+    const bool is_refused = std::holds_alternative<std::string>(row.ours);
+    out += fmt::format("  {}\n    ours    {}\n    theirs  {}\n", row.id,
+                       is_refused ? shown(row.ours) : shown(row.ours) + " cycles: nothing is wrong with it",
+                       shown(row.theirs));
+  }
+  if (count == 0) return "";
+  if (count > kRefusalsShown) out += fmt::format("  … {} more (--json lists all)\n", count - kRefusalsShown);
+  return fmt::format("\n{}: {} without a figure of theirs\n", suite.name, count) + out;
+}
+
+}  // namespace
+
+std::size_t ValidationSuite::exact() const {
+  return static_cast<std::size_t>(
+      std::count_if(rows.begin(), rows.end(), [](const ValidationRow& row) { return row.matches; }));
+}
+
+double ValidationSuite::mean_abs_error() const {
+  return rows.empty() ? 0 : absolute_sum(rows) / static_cast<double>(rows.size());
+}
+
+double ValidationSuite::median_abs_error() const {
+  if (rows.empty()) return 0;
+  std::vector<double> errors;
+  for (const ValidationRow& row : rows) errors.push_back(std::abs(row.error));
+  std::sort(errors.begin(), errors.end());
+  const std::size_t half = errors.size() / 2;
+  return errors.size() % 2 == 1 ? errors[half] : (errors[half - 1] + errors[half]) / 2;
+}
+
+double ValidationSuite::worst_abs_error() const {
+  double worst = 0;
+  for (const ValidationRow& row : rows) worst = std::max(worst, std::abs(row.error));
+  return worst;
+}
+
+ValidateResult validate(const ValidateRequest& request) {
+  const std::vector<std::string> known{"zigzag"};
+  if (request.suite != "zigzag")
+    throw InputError(Diagnostic{.where = "monet validate",
+                                .message = fmt::format("unknown suite '{}'", request.suite),
+                                .hint = did_you_mean(request.suite, known, "known: zigzag")});
+  ValidateResult result;
+  std::deque<config::Tree> trees;  // values point into them
+  Accelerators accelerators;
+  const config::Tree& own = trees.emplace_back(config::parse_json(zigzag_validation_data(), "zigzag.json"));
+  accelerators.add_json(*own.root().find("accelerators"));
+  for (std::size_t i = 0; i < request.accelerators.size(); ++i) {
+    const std::string bytes = read_file(request.accelerators[i]);
+    result.inputs.push_back({fmt::format("accelerators_{}", i), request.accelerators[i], sha256_hex(bytes)});
+    add_accelerators(request.accelerators[i], bytes, trees, accelerators);
+  }
+  std::vector<CaseFile> files;
+  for (std::size_t i = 0; i < request.cases.size(); ++i) {
+    const std::string bytes = read_file(request.cases[i]);
+    result.inputs.push_back({fmt::format("cases_{}", i), request.cases[i], sha256_hex(bytes)});
+    const config::Tree& tree = trees.emplace_back(config::parse(bytes, request.cases[i]));
+    if (has(tree.root(), "accelerators")) accelerators.add_json(*tree.root().find("accelerators"));
+    files.push_back({request.cases[i], stem_of(request.cases[i]), tree.root()});
+    if (!has(tree.root(), "cases") && !has(tree.root(), "measured") && !has(tree.root(), "expectations") &&
+        !has(tree.root(), "accelerators")) {
+      config::Findings findings;
+      findings.error(tree.root(), "not a file of cases", "it has 'cases', or 'measured' and 'expectations'");
+      findings.throw_if_failed();
+    }
+  }
+  if (files.empty()) files.push_back({"", "zigzag", own.root()});
+  for (const CaseFile& file : files) run_file(file, request, accelerators, result.suites);
+  result.matches = !result.suites.empty();
+  for (const ValidationSuite& suite : result.suites)
+    result.matches = result.matches && suite.skipped.empty() && suite.exact() == suite.rows.size();
+  return result;
+}
+
+std::string text(const ValidateResult& result) {
+  std::string out = "MONET under --quirks zigzag against what ZigZag computed\n\n", failures;
+  Table table({"suite", "cases", "exact", "mean error", "median", "worst"});
+  for (const ValidationSuite& s : result.suites) {
+    table.row({s.name, grouped(s.rows.size()), grouped(s.exact()), scientific(s.mean_abs_error()),
+               scientific(s.median_abs_error()), scientific(s.worst_abs_error())});
+    failures += failures_text(s);
+    for (const ValidationSuite::Skipped& skipped : s.skipped)
+      failures += fmt::format("not run: {}: {} (--files DIR says where it is)\n", skipped.id, skipped.reason);
+    failures += refusals_text(s);
+  }
+  out += table.text("  ") + failures;
+  return out + (result.matches
+                    ? "\nall agree: accesses, buffers and cycles exactly, energies to 1e-9 (networks: 1e-6)\n"
+                    : "\nnot all agree\n");
+}
+
+Json json(const ValidateResult& result) {
+  Json suites = Json::array();
+  for (const ValidationSuite& s : result.suites) {
+    Json rows = Json::array(), skipped = Json::array();
+    for (const ValidationRow& row : s.rows)
+      rows.push(Json::object()
+                    .set("id", row.id)
+                    .set("figure", row.figure)
+                    .set("ours", to_json(row.ours))
+                    .set("theirs", to_json(row.theirs))
+                    .set("error", row.error)
+                    .set("figures", row.figures)
+                    .set("exact", row.matches));
+    for (const ValidationSuite::Skipped& each : s.skipped)
+      skipped.push(Json::object().set("id", each.id).set("reason", each.reason));
+    suites.push(Json::object()
+                    .set("name", s.name)
+                    .set("cases", s.rows.size())
+                    .set("exact", s.exact())
+                    .set("mean_abs_error", s.mean_abs_error())
+                    .set("median_abs_error", s.median_abs_error())
+                    .set("worst_abs_error", s.worst_abs_error())
+                    .set("rows", std::move(rows))
+                    .set("skipped", std::move(skipped)));
+  }
+  return Json::object().set("suites", std::move(suites)).set("matches", result.matches);
+}
+
+}  // namespace monet

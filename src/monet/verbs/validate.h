@@ -1,0 +1,52 @@
+#pragma once
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "monet/base/json.h"
+#include "monet/report/document.h"
+
+namespace monet {
+
+// Our figures beside those of a reference tool, case by case.
+
+struct ValidateRequest {
+  std::string suite = "zigzag";
+  std::vector<std::string> cases{};         // JSON files; none: the cases that come with MONET
+  std::vector<std::string> accelerators{};  // JSON files of accelerators by name, or single accelerator files
+  std::vector<std::string> folders{};       // where the files stand that network cases name
+};
+
+struct ValidationRow {
+  std::string id{};
+  std::string figure{};                                // the one that is furthest off; of equals the latency
+  std::variant<double, std::string> ours{}, theirs{};  // text where there is no number: why it is infeasible
+  double error = 0;                                    // (ours - theirs) / |theirs|; over 1 where theirs is 0
+  std::size_t figures = 0;                             // compared
+  bool matches = false;                                // all of them, each to its tolerance
+};
+
+struct ValidationSuite {
+  std::string name{};
+  std::vector<ValidationRow> rows{};
+  struct Skipped {
+    std::string id{}, reason{};
+  };
+  std::vector<Skipped> skipped{};  // cases whose files were not found
+
+  std::size_t exact() const;
+  double mean_abs_error() const, median_abs_error() const, worst_abs_error() const;
+};
+
+struct ValidateResult {
+  std::vector<ValidationSuite> suites{};
+  std::vector<DocumentInput> inputs{};
+  bool matches = false;  // every case was run and agrees
+};
+
+// Throws InputError.
+ValidateResult validate(const ValidateRequest& request);
+std::string text(const ValidateResult& result);
+Json json(const ValidateResult& result);
+
+}  // namespace monet

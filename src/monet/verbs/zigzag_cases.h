@@ -1,0 +1,73 @@
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "monet/base/config.h"
+#include "monet/cost/map.h"
+#include "monet/hardware/hardware.h"
+#include "monet/verbs/validate.h"
+
+namespace monet {
+
+// Cases computed by ZigZag: a layer, an accelerator, what was asked of the mapping, and every figure that came out.
+
+// Accelerators by name: those of JSON files ({"accelerators": {name: …}}) and single files in any form we read.
+class Accelerators {
+ public:
+  void add_json(const config::Value& accelerators);
+  void add_file(const std::string& path);
+  bool has(const std::string& name) const { return values_.contains(name) || cores_.contains(name); }
+  std::vector<std::string> names() const;
+  // Reads it if it was not yet. Throws InputError if it is not sound.
+  const hardware::Core& core(const std::string& name);
+
+ private:
+  std::map<std::string, config::Value> values_;
+  std::map<std::string, hardware::Core> cores_;
+};
+
+// ZigZag takes no dataflow from the accelerator's file.
+hardware::Core without_dataflow(hardware::Core core);
+
+enum class CaseKind { Fixed, Searched, Infeasible };
+std::string_view name(CaseKind kind);
+
+struct ZigzagCase {
+  CaseKind kind = CaseKind::Fixed;
+  std::string id{}, accelerator{};
+  config::Value value;
+};
+
+// The cases of a file; what is missing in them is reported.
+std::vector<ZigzagCase> read_cases(const config::Value& cases, config::Findings& findings);
+
+// Runs one and compares it. What the model refuses is a row, not an exception.
+ValidationRow run_case(const ZigzagCase& c, Accelerators& accelerators);
+
+// Collects the comparisons of one row.
+class Comparison {
+ public:
+  explicit Comparison(std::string id) { row_.id = std::move(id); }
+  void compare(const std::string& figure, double ours, double theirs, double tolerance = 0);
+  // A figure that one of the two does not have.
+  void differ(const std::string& figure, std::variant<double, std::string> ours,
+              std::variant<double, std::string> theirs);
+  // The row; `shown` is the figure it shows if nothing is off.
+  ValidationRow finish(const std::string& shown) const;
+
+ private:
+  struct Entry {
+    std::string figure;
+    double ours, theirs, error;
+  };
+  ValidationRow row_{.matches = true};
+  std::vector<Entry> entries_;
+  bool differs_ = false;
+};
+
+}  // namespace monet

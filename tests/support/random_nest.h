@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "support/nest_simulator.h"
+
+namespace monet::test {
+
+// Small loop nests of every kind a training iteration has, on small cores of every shape, for the oracle to walk.
+struct RandomNest {
+  SimulatedNest nest{};
+  bool scatters = false;  // the output is addressed by a sum of dimensions
+};
+
+struct NestLimits {
+  std::int64_t iterations = 512;
+  std::int64_t lanes = 24;
+  bool replicates = true;  // memories with several instances, and lanes that are idle at the edge
+};
+
+// The same for the same seed and number.
+RandomNest random_nest(std::uint64_t seed, std::uint64_t number, const NestLimits& limits);
+
+std::string describe(const SimulatedNest& nest);
+
+}  // namespace monet::test
