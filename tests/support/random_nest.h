@@ -15,7 +15,8 @@ struct RandomNest {
 struct NestLimits {
   std::int64_t iterations = 512;
   std::int64_t lanes = 24;
-  bool replicates = true;  // memories with several instances, and lanes that are idle at the edge
+  bool replicates = true;  // memories with several instances
+  std::int64_t wider = 1;  // times the width that ports would have
 };
 
 // The same for the same seed and number.

@@ -67,7 +67,6 @@ std::uint32_t Builder::add_file(const std::string& path) {
 void Builder::reserve(std::size_t nodes, std::size_t text) {
   tree_.nodes_.reserve(nodes);
   tree_.links_.reserve(nodes);
-  closed_.reserve(nodes);
   tree_.pool_.reserve(text);
 }
 
@@ -83,7 +82,6 @@ std::uint32_t Builder::push(const Tree::Node& node) {
   if (tree_.nodes_.size() >= limits_.nodes)
     fail(node.at, fmt::format("more than {} values", limits_.nodes), "no such file is meant to be that large");
   tree_.nodes_.push_back(node);
-  closed_.push_back(node.kind == Kind::Null || node.kind == Kind::Scalar);
   return static_cast<std::uint32_t>(tree_.nodes_.size() - 1);
 }
 
@@ -94,7 +92,7 @@ bool Builder::expects_key() const {
 }
 
 void Builder::attach(std::uint32_t node, Location at) {
-  if (expects_key() && tree_.nodes_[node].kind != Kind::Scalar)
+  if (tree_.nodes_[node].kind != Kind::Scalar && expects_key())
     fail(at, fmt::format("a key must be text, not {}", describe(tree_.nodes_[node].kind)));
   pending_.push_back(node);
 }
@@ -126,10 +124,14 @@ std::uint32_t Builder::open(Kind kind, Location at) {
   return node;
 }
 
-bool Builder::is_closed(std::uint32_t node) const { return closed_[node]; }
+// What is closed and holds others is at least one high.
+bool Builder::is_closed(std::uint32_t node) const {
+  const Tree::Node& n = tree_.nodes_[node];
+  return n.kind == Kind::Null || n.kind == Kind::Scalar || n.height > 0;
+}
 
 void Builder::alias(std::uint32_t node, Location at) {
-  MONET_ASSERT(closed_[node], "an alias of an open node");
+  MONET_ASSERT(is_closed(node), "an alias of an open node");
   if (open_.size() + tree_.nodes_[node].height > limits_.depth)
     fail(at, fmt::format("nested more than {} levels deep through aliases", limits_.depth));
   attach(node, at);
@@ -199,7 +201,6 @@ void Builder::close() {
   }
   node.weight = saturating(weight);
   node.height = static_cast<std::uint16_t>(height + 1);
-  closed_[frame.node] = true;
   if (weight > limits_.nodes || tree_.links_.size() > 2 * limits_.nodes)
     fail(node.at, fmt::format("more than {} values once its aliases are expanded", limits_.nodes));
   pending_.resize(frame.start);

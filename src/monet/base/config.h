@@ -29,7 +29,7 @@ struct Limits {
   std::size_t nodes = 0;  // after expansion of aliases
   std::size_t depth = 0;
 };
-constexpr Limits kYamlLimits{.bytes = 2u << 20, .nodes = 200'000, .depth = 64};
+constexpr Limits kYamlLimits{.bytes = 2u << 20, .nodes = 100'000, .depth = 64};
 constexpr Limits kJsonLimits{.bytes = 512u << 20, .nodes = 40'000'000, .depth = 128};
 
 class Tree;
@@ -134,7 +134,6 @@ class Builder {
   bool merges_ = false;
   std::vector<Frame> open_;
   std::vector<std::uint32_t> pending_;
-  std::vector<bool> closed_;
 };
 
 // Everything wrong with an input, collected while it is read.

@@ -8,24 +8,10 @@
 
 #include "monet/base/assert.h"
 #include "monet/base/overloaded.h"
+#include "monet/base/utf8.h"
 
 namespace monet {
 namespace {
-
-// Length of the well-formed UTF-8 sequence at the start of `text`, 0 if there is none: no overlong forms, no
-// surrogates, nothing beyond U+10FFFF.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
-  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F)) return 0;
-  if ((first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) return 0;
-  return length;
-}
 
 void append_quoted(std::string& out, std::string_view text) {
   out += '"';

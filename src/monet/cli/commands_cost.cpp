@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
+
+#include "monet/base/file.h"
 
 namespace monet::cli {
 namespace {
@@ -18,6 +21,37 @@ class Clock {
 Json names(const std::vector<std::string>& list) { return Json(list); }
 
 }  // namespace
+
+int run_map(const MapCommand& command, const Output& output) {
+  const Clock clock;
+  const MapRun run = map_layers(command.request);
+  if (!output.quiet) print_diagnostics(run.warnings);
+  const std::string document =
+      dump(Document{"map", run.inputs, options_json(command.request), json(run), clock.seconds()});
+  if (!command.out.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(command.out, error);
+    if (error)
+      throw InputError(Diagnostic{.file = command.out, .message = "cannot make the folder: " + error.message()});
+    write_file(command.out + "/result.json", document);
+  }
+  fmt::print("{}", output.json ? document : text(run));
+  return run.is_feasible() ? 0 : 1;
+}
+
+int run_explain(const ExplainRequest& request, const Output& output) {
+  const Clock clock;
+  const Explanation explanation = explain(request);
+  if (!output.quiet) print_diagnostics(explanation.map.warnings);
+  Json options = Json::object().set("run", request.run).set("what", request.what);
+  if (!request.map.hardware.empty()) options.set("map", options_json(request.map));
+  if (output.json)
+    fmt::print("{}", dump(Document{"explain", explanation.map.inputs, std::move(options),
+                                   json(explanation, request.what), clock.seconds()}));
+  else
+    fmt::print("{}", text(explanation, request.what));
+  return explanation.map.layers[explanation.layer].mapped ? 0 : 1;
+}
 
 int run_validate(const ValidateRequest& request, const Output& output) {
   const Clock clock;

@@ -64,6 +64,39 @@ void add_model_options(CLI::App& app, ModelRequest& m, RawModel& raw) {
   app.add_flag("--strict", m.strict, "an operator without a rule is an error, not an estimate");
 }
 
+struct RawMap {
+  RawModel model;
+  std::string spatials;
+  std::vector<std::string> settings;
+};
+
+void add_map_options(CLI::App& app, MapRequest& r, RawMap& raw) {
+  app.add_option("--on", r.hardware, "a built-in chip or a YAML file; CHIP/core for one of its cores");
+  app.add_option("--set", raw.settings, "name=value for a parameter of the chip's file; can be repeated");
+  app.add_option("--phase", r.layer.phase, "of conv: and gemm:: forward, dgrad or wgrad")->capture_default_str();
+  app.add_option("--bits", r.layer.bits,
+                 "STORED/SUMS, such as 8/16; default: the model's, as far as the core holds them");
+  app.add_option("--mapping", r.mapping, "a ZigZag or Stream mapping file");
+  app.add_option("--order", r.order, "loops from the inside out: \"C2 FX3 * OY*\"; the rest is searched");
+  app.add_option("--spatial", r.spatial, "loops per array dimension: \"D1=K32 D2=C8,FX3\"");
+  app.add_option("--placement", r.placement,
+                 "loops inside of which a memory keeps its tile: \"W@rf=K2 C3; I@sram=OX4\"");
+  app.add_option("--criterion", r.criterion, "latency, energy or edp")->capture_default_str();
+  app.add_option("--quirks", r.quirks, "reproduce defects of a reference tool: zigzag, or names (docs/cost.md)");
+  app.add_option("--lpf", r.lpf,
+                 "with --quirks zigzag: most loops to order, or none for all prime factors (default 6)");
+  app.add_flag("--even", r.even, "with --quirks zigzag: operands that share a memory keep the same loops in it");
+  app.add_option("--spatials", raw.spatials, "unrollings to compare where none is given (default 3)");
+  app.add_flag("--mixed", r.mixed, "several loops on one array dimension, where none is given");
+  app.add_option("--batch", raw.model.batch, "of MODEL/node: samples per iteration");
+  app.add_option("--dim", raw.model.dims, "of MODEL/node: name=value for a symbolic ONNX dimension");
+  app.add_option("--train", r.layer.model.train, "of MODEL/node: all, none (inference), last, …")
+      ->capture_default_str();
+  app.add_option("--precision", r.layer.model.precision,
+                 "of MODEL/node: fp16 (default for training), bf16, fp32, fp64");
+  app.add_option("--attention", r.layer.model.attention, "of MODEL/node: written, or online")->capture_default_str();
+}
+
 void finish(ModelRequest& m, const RawModel& raw) {
   if (!raw.batch.empty()) m.batch = positive("--batch", raw.batch);
   if (!raw.microbatches.empty()) m.microbatches = positive("--microbatches", raw.microbatches);
@@ -80,6 +113,17 @@ void finish(ModelRequest& m, const RawModel& raw) {
       throw InputError(
           Diagnostic{.where = "--clip", .message = fmt::format("'{}' is not a number above zero", raw.clip)});
     m.clip_norm = limit;
+  }
+}
+
+void finish(MapRequest& r, const RawMap& raw) {
+  finish(r.layer.model, raw.model);
+  if (!raw.spatials.empty()) r.spatials = positive("--spatials", raw.spatials);
+  for (const std::string& item : raw.settings) {
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw InputError(Diagnostic{.where = "--set", .message = fmt::format("'{}' is not name=value", item)});
+    r.parameters.emplace_back(item.substr(0, equals), item.substr(equals + 1));
   }
 }
 
@@ -185,6 +229,37 @@ int parse_and_run(int argc, char** argv) {
       ->required();
   add_output_options(*check, output);
   check->callback([&] { code = run_check(files, output); });
+
+  MapCommand map_command;
+  RawMap raw_map;
+  CLI::App* map = app.add_subcommand("map", "what one layer costs on one core, under a given or the best mapping");
+  map->add_option("LAYER", map_command.request.layer.layer,
+                  "conv:k=64,c=64,oy=56,ox=56,fy=3,fx=3, gemm:b=1,d=256,k=512,c=512, MODEL/node, or a ZigZag workload "
+                  "file (FILE/name: one layer)")
+      ->required();
+  add_map_options(*map, map_command.request, raw_map);
+  map->get_option("--on")->required();
+  map->add_option("--out", map_command.out, "write the result into this folder (for explain)");
+  add_output_options(*map, output);
+  map->callback([&] {
+    finish(map_command.request, raw_map);
+    code = run_map(map_command, output);
+  });
+
+  ExplainRequest explain_request;
+  RawMap raw_explain;
+  CLI::App* explain = app.add_subcommand("explain", "where a figure of map comes from, equation by equation");
+  explain->add_option("RUN", explain_request.run, "a folder written by map --out, or a LAYER with --on")->required();
+  explain
+      ->add_option("WHAT", explain_request.what,
+                   "latency, energy, stall, accesses, an operand (W), a memory, or OPERAND@MEMORY")
+      ->required();
+  add_map_options(*explain, explain_request.map, raw_explain);
+  add_output_options(*explain, output);
+  explain->callback([&] {
+    finish(explain_request.map, raw_explain);
+    code = run_explain(explain_request, output);
+  });
 
   ValidateRequest validate_request;
   CLI::App* validate = app.add_subcommand("validate", "how far is the model from reference tools?");

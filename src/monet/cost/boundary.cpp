@@ -23,6 +23,8 @@ void add_flow(const Problem& p, const OperandProblem& o, std::size_t m, Directio
   flow.latency = memory.latency;
   flow.words = twice.words - once.words;
   flow.words_once = flow.words - once.words;
+  flow.cycles = twice.cycles - once.cycles;
+  flow.cycles_once = flow.cycles - once.cycles;
   flow.word_pj = hardware::is_read(direction) ? memory.read_pj : memory.write_pj;
 }
 

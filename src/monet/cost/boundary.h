@@ -13,13 +13,16 @@ namespace monet::cost {
 
 struct BoundaryFlow {
   std::uint32_t port = 0;
-  double busy = 0;        // cycles of one transfer
-  double least = 0;       // of them, before the first step
-  double latency = 0;     // of the memory, first time
-  double words = 0;       // each time the irrelevant loops outside come back
-  double words_once = 0;  // less this, for sums that are not read back the first time
+  double busy = 0;         // cycles of one transfer, the largest
+  double cycles = 0;       // on the port, each time the irrelevant loops outside come back
+  double cycles_once = 0;  // less this, as with the words
+  double least = 0;        // of them, before the first step
+  double latency = 0;      // of the memory, first time
+  double words = 0;        // each time the irrelevant loops outside come back
+  double words_once = 0;   // less this, for sums that are not read back the first time
   double word_pj = 0;
   double energy_pj(double returns) const { return (words * returns - words_once) * word_pj; }
+  double carried(double returns) const { return cycles * returns - cycles_once; }
 };
 
 // The boundary at one tile, with finished sums or partial ones crossing it.

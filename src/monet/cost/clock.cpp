@@ -1,7 +1,6 @@
 #include "monet/cost/clock.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace monet::cost {
 
@@ -12,10 +11,11 @@ double wait_for(std::span<const Arrival> arrivals, double time, std::span<double
     late = cycles;
     cause = port;
   };
-  for (const Arrival& a : arrivals) wait(a.busy - std::max(0.0, time - busy[a.port]) / a.passes, a.port);
+  for (const Arrival& a : arrivals)
+    wait(a.busy - std::max(0.0, time - busy[a.port]) * std::min(1.0, 2 / a.passes), a.port);
   for (const Arrival& a : arrivals) busy[a.port] += a.busy;
   for (const Arrival& a : arrivals) wait(busy[a.port] - time, a.port);
-  return std::ceil(late);
+  return late;
 }
 
 }  // namespace monet::cost

@@ -116,7 +116,9 @@ void describe_sums(const Problem& p, const OperandProblem& o, std::span<const Te
 void describe_by_loop(const Problem& p, const OperandProblem& o, std::span<const TemporalLoop> order, Nest& n) {
   const auto take = [&](LoopWalk& walk, const SpatialLevels& s, std::size_t memory, std::size_t level) {
     LoopProducts products;
-    for (std::size_t i = memory == 1 ? 0 : n.loops[memory - 1]; memory > 0 && i < n.loops[memory]; ++i)
+    // Of the array itself (memory 0) there are no temporal loops; those that stay in its inputs belong to the first
+    // memory.
+    for (std::size_t i = memory > 1 ? n.loops[memory - 1] : 0; memory > 0 && i < n.loops[memory]; ++i)
       walk.step(order[i].dimension, order[i].factor, products);
     for (std::size_t i = s.first[level]; i < s.first[level + 1]; ++i)
       walk.step(s.steps[i].dimension, s.steps[i].factor, products);
@@ -260,6 +262,7 @@ void count_exactly(const Problem& p, const OperandProblem& o, Nest& n, std::span
       f.moved = count.moved;
       f.words = count.words;
       f.busy = count.busy;
+      f.cycles = count.cycles;
       f.average_bits = f.elements * f.bits / f.period;
     }
   for (std::size_t l = 1; l <= o.memories; ++l)
@@ -361,7 +364,7 @@ double saturation(const Problem& p, double cycles, Evaluation& e) {
     e.ports[i].busy = 0;
     for (const PortUser& user : p.ports[i].users) {
       const Flow& f = e.levels[user.operand][user.level].flows[user.direction];
-      e.ports[i].busy += f.busy * f.periods;
+      e.ports[i].busy += f.cycles;
     }
     if (e.ports[i].busy - cycles > most) {
       most = e.ports[i].busy - cycles;
@@ -411,7 +414,7 @@ double nested_stall(const Problem& p, std::span<const TemporalLoop> order, const
         const std::size_t l = is_low(user.direction) ? user.level : user.level + 1;
         if (f.periods == 0 || nests[user.operand].loops[l] != position) continue;
         const double passes = f.allowed == f.period ? 1 : nests[user.operand].tops[l].irrelevant;
-        arrivals[count++] = {.port = i, .busy = f.periods > 1 ? f.busy : 0, .passes = passes};
+        arrivals[count++] = {.port = i, .busy = f.periods > 1 ? f.cycles / f.periods : 0, .passes = passes};
       }
     if (count == 0) continue;
     std::uint32_t cause = 0;
@@ -551,12 +554,17 @@ Costs evaluate(const Problem& p, std::span<const TemporalLoop> order, Evaluation
   for (std::size_t o = 0; o < p.operands.size(); ++o) set_allowed(p.operands[o], e.levels[o]);
   e.ideal_cycles = ceil_of(ceil_of(p.macs / p.lanes) * p.cycles_per_mac);
   e.temporal_cycles = nests[0].cycles[p.operands[0].memories] * p.cycles_per_mac;
-  e.stall = nested_stall(p, order, nests, e);
+  // First loads and stalls are told apart there, too; with both quirks nothing of it is left.
+  if (!p.quirks.worst_port || !p.quirks.unbounded_hiding) e.stall = nested_stall(p, order, nests, e);
   if (p.quirks.worst_port) e.stall = worst_stall(p, e);
   if (p.quirks.unbounded_hiding) hide_first_loads(p, ceil_of(e.temporal_cycles) + e.stall, first_bits, e);
   e.onload = onload_of(p, e);
   e.offload = offload_of(p.operands[0], e.levels[0]);
-  if (!p.quirks.worst_port) e.stall += saturation(p, e.temporal_cycles + e.stall + e.onload + e.offload, e);
+  if (!p.quirks.worst_port) {
+    e.stall += saturation(p, e.temporal_cycles + e.stall + e.onload + e.offload, e);
+    e.stall =
+        whole_cycles(e.temporal_cycles + e.stall + e.onload + e.offload) - e.temporal_cycles - e.onload - e.offload;
+  }
   e.latency = e.temporal_cycles + e.stall + e.onload + e.offload;
   set_energy(p, e);
   return {.energy_pj = e.energy_pj, .latency = e.latency};

@@ -21,7 +21,8 @@ struct Flow {
   double period = 0;        // cycles between two transfers
   double periods = 0;       // how many there are
   double window = 0;        // cycles of a period in which a single buffer may be refilled
-  double busy = 0;          // cycles one transfer takes on its port
+  double busy = 0;          // cycles one transfer takes on its port, the largest
+  double cycles = 0;        // all of them together
   double allowed = 0;       // cycles it may take without stopping the array
   double average_bits = 0;  // per cycle, over the period
   double words = 0;         // accesses of whole words, all instances, all periods

@@ -54,12 +54,14 @@ Orderings::Orderings(const Problem& p, std::span<const TemporalLoop> loops) : ki
   std::sort(value_.begin(), value_.end(), std::greater<>());
   for (std::uint32_t k = 0; k < value_.size(); ++k) next_.push_back(k + 1 < value_.size() ? k + 1 : kEnd);
   current_.resize(value_.size());
+  sequence_.resize(value_.size());
   const auto size = static_cast<std::uint32_t>(value_.size());
   i_ = size >= 2 ? size - 2 : 0;
   j_ = size - 1;
 }
 
 bool Orderings::next() {
+  std::uint32_t last = kEnd;  // up to which the order changes
   if (!started_) {
     started_ = true;
   } else {
@@ -71,10 +73,25 @@ bool Orderings::next() {
     if (value_[t] < value_[head_]) i_ = t;
     j_ = next_[i_];
     head_ = t;
+    last = s;
   }
-  std::size_t position = 0;
-  for (std::uint32_t k = head_; k != kEnd; k = next_[k]) current_[position++] = kinds_[value_[k]];
+  changed_ = 0;
+  for (std::uint32_t k = head_; k != kEnd; k = next_[k]) {
+    sequence_[changed_++] = value_[k];
+    if (k == last) break;
+  }
   return true;
+}
+
+std::span<const TemporalLoop> Orderings::current() {
+  for (std::size_t i = 0; i < sequence_.size(); ++i) current_[i] = kinds_[sequence_[i]];
+  return current_;
+}
+
+std::vector<std::uint32_t> Orderings::counts() const {
+  std::vector<std::uint32_t> counts(kinds_.size(), 0);
+  for (const std::uint32_t value : value_) ++counts[value];
+  return counts;
 }
 
 double orderings_of(std::span<const TemporalLoop> loops) {

@@ -41,13 +41,19 @@ bool meets(std::span<const TemporalLoop> order, std::span<const PinnedLoop> pins
 class Orderings {
  public:
   Orderings(const Problem& p, std::span<const TemporalLoop> loops);
-  bool next();  // false when all were given
-  std::span<const TemporalLoop> current() const { return current_; }
+  bool next();                                                           // false when all were given
+  std::span<const std::uint32_t> sequence() const { return sequence_; }  // the ordering, as indices of kinds
+  std::size_t changed() const { return changed_; }  // how many of its innermost loops stand otherwise than before
+  std::span<const TemporalLoop> current();
+  std::span<const TemporalLoop> kinds() const { return kinds_; }  // the different loops
+  std::vector<std::uint32_t> counts() const;                      // how many there are of each
 
  private:
   std::vector<std::uint32_t> value_, next_;  // a linked list of kinds of loops, largest first
+  std::vector<std::uint32_t> sequence_;
   std::vector<TemporalLoop> kinds_, current_;
   std::uint32_t head_ = 0, i_ = 0, j_ = 0;
+  std::size_t changed_ = 0;
   bool started_ = false;
 };
 

@@ -20,14 +20,6 @@ MappingRequest with_dataflow(const hardware::Core& core, MappingRequest request)
   return request;
 }
 
-// An operand goes through the slot the request gives it.
-Layer with_slots(Layer layer, const MappingRequest& request) {
-  for (Operand& operand : layer.operands)
-    for (const auto& [name, slot] : request.slots)
-      if (name == operand.name) operand.slot = slot;
-  return layer;
-}
-
 std::optional<std::string> hold(const Mapped& m, const hardware::Core& core, const MappingRequest& request,
                                 OptimumOptions& options) {
   for (const Placement& placement : request.placements) {
@@ -93,6 +85,13 @@ MapResult map_unrolled(const Layer& layer, const hardware::Core& core, const Spa
 }
 
 }  // namespace
+
+Layer with_slots(Layer layer, const MappingRequest& request) {
+  for (Operand& operand : layer.operands)
+    for (const auto& [name, slot] : request.slots)
+      if (name == operand.name) operand.slot = slot;
+  return layer;
+}
 
 MapResult map_layer(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                     const MapOptions& options) {

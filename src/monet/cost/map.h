@@ -42,6 +42,9 @@ struct MapResult {
   std::string reason{};  // why there is none
 };
 
+// An operand goes through the slot the request gives it.
+Layer with_slots(Layer layer, const MappingRequest& request);
+
 MapResult map_layer(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                     const MapOptions& options);
 

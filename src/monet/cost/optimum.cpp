@@ -152,7 +152,6 @@ void Search::set_bounds() {
     points[i] = e;
     lattice_.next(e);
   }
-  const double all = iterations(points.back());
   for (std::size_t o = 0; o < p_.operands.size(); ++o)
     for (const Boundary& boundary : boundaries_[o]) {
       std::vector<Bound> least(points.size());
@@ -161,13 +160,12 @@ void Search::set_bounds() {
         Bound b{.energy = infinity, .busy = {infinity, infinity, infinity, infinity}};
         if (boundary.allows(at)) {
           const double returns = boundary.returns(irrelevant_inside(o, points[i]));
-          const double periods = all / iterations(points[i]);
           const BoundaryTile& tile = boundary.tile(at, returns);
           b.energy = boundary.energy_pj(at, returns);
           // Finished sums have two flows where partial ones have four, in the order write, read, read, write.
           b.busy.fill(0);
           for (std::uint32_t f = 0; f < tile.count; ++f)
-            b.busy[tile.count == 2 && boundary.operand() == 0 ? 2 * f : f] = tile.flows[f].busy * periods;
+            b.busy[tile.count == 2 && boundary.operand() == 0 ? 2 * f : f] = tile.flows[f].carried(returns);
         }
         for (std::size_t k = 0; k < lattice_.kinds().size(); ++k) {
           if (points[i][k] == lattice_.kinds()[k].count) continue;
@@ -257,7 +255,8 @@ bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::
       const double passes = boundary.is_array() || doubled ? 1 : run;
       for (std::uint32_t f = 0; f < tile.count; ++f) {
         r[kEnergy] += tile.flows[f].energy_pj(returns);
-        arrivals[arriving++] = {.port = tile.flows[f].port, .busy = tile.flows[f].busy, .passes = passes};
+        arrivals[arriving++] = {
+            .port = tile.flows[f].port, .busy = tile.flows[f].carried(returns) / periods, .passes = passes};
       }
       pairs[cut++] = {&tile, o, b, boundary.is_array() ? 1 : run};
       if (!boundary.is_array()) run = 1;
@@ -265,12 +264,12 @@ bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::
   }
   if (cut == 0) return true;
   std::uint32_t cause = 0;
-  if (periods > 1) r[kTime] += wait_for(std::span(arrivals.data(), arriving), r[kTime], busy(r), cause);
+  if (periods > 1)
+    r[kTime] += wait_for(std::span(arrivals.data(), arriving), r[kTime], busy(r), cause);
+  else
+    for (std::size_t i = 0; i < arriving; ++i) busy(r)[arrivals[i].port] += arrivals[i].busy;
   for (std::size_t i = 0; i < cut; ++i) {
     const Pair& pair = pairs[i];
-    if (periods == 1)
-      for (std::uint32_t f = 0; f < pair.tile->count; ++f)
-        busy(r)[pair.tile->flows[f].port] += pair.tile->flows[f].busy;
     if (pair.boundary == 0) continue;
     // Flows: inputs read above and write below; outputs write above (and read back), read below (and write back).
     const auto waited = [&](const BoundaryFlow& f) {
@@ -355,6 +354,7 @@ Costs Search::bound(const Label& l, std::span<double> r) const {
     }
   c.latency = r[kTime] * left + onload(waits) + waits[kOffload];
   for (const double cycles : carried) c.latency = std::max(c.latency, cycles);
+  c.latency = whole_cycles(c.latency);
   c.energy_pj += p_.leakage_pj_per_cycle * c.latency;
   return c;
 }

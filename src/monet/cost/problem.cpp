@@ -259,20 +259,6 @@ void set_temporal(Problem& p) {
       p.temporal[step.dimension] = std::ceil(p.temporal[step.dimension] / step.factor);
 }
 
-// Of all instances of all memories.
-double leakage_mw(const Core& core) {
-  double sum = 0;
-  for (const Memory& memory : core.memories) {
-    double instances = 1;
-    for (std::size_t a = 0; a < core.array->dimensions.size(); ++a)
-      if (std::find(memory.served_dimensions.begin(), memory.served_dimensions.end(), a) ==
-          memory.served_dimensions.end())
-        instances *= static_cast<double>(core.array->dimensions[a].size);
-    sum += instances * memory.leakage_mw.value;
-  }
-  return sum;
-}
-
 }  // namespace
 
 Problem make_problem(const Layer& layer, const Core& core, const Spatial& spatial, const Quirks& quirks,
@@ -289,11 +275,16 @@ Problem make_problem(const Layer& layer, const Core& core, const Spatial& spatia
   for (std::size_t d = 0; d < p.dimensions; ++d) {
     p.size[d] = static_cast<double>(layer.dimensions[d].size);
     p.macs *= p.size[d];
+    if (layer.dimensions[d].size < 1)
+      refuse(layer, fmt::format("dimension {} has {} iterations", layer.dimensions[d].name, layer.dimensions[d].size));
     for (const work::Dimension& other : layer.dimensions)
       if (other.name < layer.dimensions[d].name) ++p.rank[d];
   }
   p.lanes = 1;
   for (const hardware::ArrayDimension& a : core.array->dimensions) p.lanes *= static_cast<double>(a.size);
+  if (p.lanes < 1) refuse(layer, fmt::format("the array of core '{}' has no lanes", core.name));
+  // Accesses and cycles are counted in 64 bits; a word of 64 bits for each multiplication leaves room enough.
+  if (p.macs > 0x1p56) refuse(layer, fmt::format("{:.3g} multiplications, at most 2^56 are modelled", p.macs));
   p.mac_pj = core.array->mac_energy_pj.value;
   if (core.array->imc) {
     p.cycles_per_mac = static_cast<double>(core.array->imc->activation_bits) /

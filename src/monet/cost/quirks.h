@@ -1,4 +1,7 @@
 #pragma once
+#include <array>
+#include <string_view>
+#include <utility>
 
 namespace monet::cost {
 
@@ -45,5 +48,21 @@ constexpr Quirks kZigzagQuirks{.fractional_unrolling = true,
                                .last_half_shared = true,
                                .ignored_memory_options = true,
                                .no_leakage = true};
+
+// By name, for the command line and for keys of stored results.
+inline constexpr auto kQuirkNames = std::to_array<std::pair<std::string_view, bool Quirks::*>>({
+    {"fractional-unrolling", &Quirks::fractional_unrolling},
+    {"uniform-tiles", &Quirks::uniform_tiles},
+    {"negative-overlap", &Quirks::negative_overlap},
+    {"set-order", &Quirks::set_order},
+    {"inner-pins", &Quirks::inner_pins},
+    {"greedy-allocation", &Quirks::greedy_allocation},
+    {"ordered-buffering", &Quirks::ordered_buffering},
+    {"worst-port", &Quirks::worst_port},
+    {"unbounded-hiding", &Quirks::unbounded_hiding},
+    {"last-half-shared", &Quirks::last_half_shared},
+    {"ignored-memory-options", &Quirks::ignored_memory_options},
+    {"no-leakage", &Quirks::no_leakage},
+});
 
 }  // namespace monet::cost

@@ -1,6 +1,10 @@
 #include "monet/cost/search.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "monet/cost/loops.h"
+#include "monet/cost/tabled.h"
 
 namespace monet::cost {
 
@@ -17,6 +21,9 @@ ExhaustiveResult search_exhaustively(const Problem& p, const std::vector<LoopPat
                                      const std::vector<work::Dimension>& dimensions, const ExhaustiveOptions& options) {
   ExhaustiveResult result;
   Evaluation e;
+  const auto is_best = [&](const Costs& costs) {
+    return !result.best || is_better(options.criterion, costs, result.best->costs);
+  };
   const auto attempt = [&](std::span<const TemporalLoop> order) {
     ++result.tried;
     Misfit misfit;
@@ -26,8 +33,7 @@ ExhaustiveResult search_exhaustively(const Problem& p, const std::vector<LoopPat
     }
     ++result.evaluated;
     const Costs costs = evaluate(p, order, e);
-    if (!result.best || is_better(options.criterion, costs, result.best->costs))
-      result.best = {.order = {order.begin(), order.end()}, .costs = costs};
+    if (is_best(costs)) result.best = {.order = {order.begin(), order.end()}, .costs = costs};
   };
   const PinnedLoops pinned = pinned_loops(p, pattern, dimensions, options.limit);
   result.reason = pinned.reason;
@@ -41,33 +47,28 @@ ExhaustiveResult search_exhaustively(const Problem& p, const std::vector<LoopPat
     return result;
   }
   Orderings orderings(p, pinned.loops);
-  while (orderings.next())
-    if (meets(orderings.current(), pinned.pins)) attempt(orderings.current());
-  if (result.tried == 0) result.reason = "no ordering of the loops has the pinned ones in their places";
-  return result;
-}
-
-LayerSearchResult search_layer(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
-                               const SpatialOptions& spatial, const ExhaustiveOptions& options, double clock_hz) {
-  LayerSearchResult result;
-  for (const Spatial& mapping : spatial_mappings(layer, core, request, spatial, &result.reason)) {
-    const Problem p = make_problem(layer, core, mapping, spatial.quirks, clock_hz);
-    const ExhaustiveResult each = search_exhaustively(p, request.ordering, layer.dimensions, options);
-    result.tried += each.tried;
-    result.evaluated += each.evaluated;
-    if (!each.best) {
-      if (result.reason.empty())
-        result.reason = each.reason.empty() ? to_string(each.misfit, layer, core) : each.reason;
-      if (!spatial.quirks.set_order) continue;
-      result.best.reset();
-      result.spatial.reset();
-      return result;
+  std::optional<TabledCosts> tables;
+  if (!options.even) tables = TabledCosts::make(p, orderings.kinds(), orderings.counts());
+  std::size_t changed = 0;  // since the last one costed
+  while (orderings.next()) {
+    changed = std::max(changed, orderings.changed());
+    if (!pinned.pins.empty() && !meets(orderings.current(), pinned.pins)) continue;
+    Costs costs;
+    if (!tables) {
+      attempt(orderings.current());
+    } else if (tables->cost(orderings.sequence(), std::exchange(changed, 0), costs)) {
+      ++result.tried;
+      ++result.evaluated;
+      if (!is_best(costs)) continue;
+      const std::span<const TemporalLoop> order = orderings.current();
+      result.best = {.order = {order.begin(), order.end()}, .costs = costs};
+    } else if (result.tried == result.evaluated) {
+      attempt(orderings.current());  // for the first misfit's sake
+    } else {
+      ++result.tried;
     }
-    if (result.best && !is_better(options.criterion, each.best->costs, result.best->costs)) continue;
-    result.best = each.best;
-    result.spatial = mapping;
   }
-  if (result.best) result.reason.clear();
+  if (result.tried == 0) result.reason = "no ordering of the loops has the pinned ones in their places";
   return result;
 }
 

@@ -7,7 +7,6 @@
 #include "monet/cost/allocate.h"
 #include "monet/cost/evaluate.h"
 #include "monet/cost/request.h"
-#include "monet/cost/spatial.h"
 
 namespace monet::cost {
 
@@ -39,17 +38,5 @@ struct ExhaustiveResult {
 // pattern is the only ordering tried.
 ExhaustiveResult search_exhaustively(const Problem& p, const std::vector<LoopPattern>& pattern,
                                      const std::vector<work::Dimension>& dimensions, const ExhaustiveOptions& options);
-
-struct LayerSearchResult {
-  std::optional<Spatial> spatial{};  // of the best
-  std::optional<Ordered> best{};
-  std::uint64_t tried = 0, evaluated = 0;  // over all spatial mappings
-  std::string reason{};                    // why there is none
-};
-
-// The best over all spatial mappings of a request, the first of equals. Quirk set_order: a spatial mapping that fits no
-// ordering ends the search, whatever the others do.
-LayerSearchResult search_layer(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
-                               const SpatialOptions& spatial, const ExhaustiveOptions& options, double clock_hz = 0);
 
 }  // namespace monet::cost

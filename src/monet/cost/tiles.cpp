@@ -24,11 +24,13 @@ void add(Sizes& sizes, double elements, double times) {
   sizes.push_back({elements, times});
 }
 
-Sizes along_dimension(double size, double tile) {
+// With several instances side by side, the fullest of them: the first.
+Sizes along_dimension(double size, double tile, double instances) {
   Sizes sizes;
-  const double whole = std::floor(size / tile);
+  const double step = tile * instances;
+  const double whole = size < tile ? 0 : std::floor((size - tile) / step) + 1;
   add(sizes, tile, whole);
-  add(sizes, size - whole * tile, 1);
+  add(sizes, size - whole * step, 1);
   return sizes;
 }
 
@@ -56,21 +58,30 @@ double in_window(const Relation& r, std::int64_t a0, std::int64_t a1, std::int64
   return count;
 }
 
-Sizes along_relation(const Problem& p, const Relation& r, double tile_a, double tile_b) {
+Sizes along_relation(const Problem& p, const Relation& r, double tile_a, double tile_b, double instances_a,
+                     double instances_b) {
   Sizes sizes;
   const auto size_a = static_cast<std::int64_t>(p.size[r.a]), size_b = static_cast<std::int64_t>(p.size[r.b]);
   const auto step_a = static_cast<std::int64_t>(tile_a), step_b = static_cast<std::int64_t>(tile_b);
-  for (std::int64_t a = 0; a < size_a; a += step_a)
-    for (std::int64_t b = 0; b < size_b; b += step_b)
-      add(sizes, in_window(r, a, std::min(size_a, a + step_a), b, std::min(size_b, b + step_b)), 1);
+  const auto all_a = static_cast<std::int64_t>(tile_a * instances_a);
+  const auto all_b = static_cast<std::int64_t>(tile_b * instances_b);
+  for (std::int64_t from_a = 0; from_a < size_a; from_a += all_a)
+    for (std::int64_t from_b = 0; from_b < size_b; from_b += all_b) {
+      double fullest = 0;
+      for (std::int64_t a = from_a; a < std::min(size_a, from_a + all_a); a += step_a)
+        for (std::int64_t b = from_b; b < std::min(size_b, from_b + all_b); b += step_b)
+          fullest = std::max(fullest, in_window(r, a, std::min(size_a, a + step_a), b, std::min(size_b, b + step_b)));
+      add(sizes, fullest, 1);
+    }
   return sizes;
 }
 
-}  // namespace
-
-TileCount count_tiles(const Problem& p, const OperandProblem& o, const Extents& temporal, std::size_t level,
-                      double bits, double granule_bits) {
+// All tiles, or (`side_by_side`) the fullest of those that the instances of a memory take at the same time.
+Sizes sizes_of(const Problem& p, const OperandProblem& o, const Extents& temporal, std::size_t level,
+               bool side_by_side) {
   const Extents& spatial = o.integer.extent[level];
+  const Extents& lanes = o.integer.extent[o.memories + 1];
+  const auto instances = [&](std::size_t d) { return side_by_side ? lanes[d] / spatial[d] : 1; };
   Sizes all{{1, 1}};
   const auto multiply = [&](const Sizes& axis) {
     Sizes product;
@@ -79,11 +90,28 @@ TileCount count_tiles(const Problem& p, const OperandProblem& o, const Extents& 
     all = std::move(product);
   };
   for (const std::size_t d : o.relevant)
-    if (p.size[d] > 1) multiply(along_dimension(p.size[d], temporal[d] * spatial[d]));
+    if (p.size[d] > 1) multiply(along_dimension(p.size[d], temporal[d] * spatial[d], instances(d)));
   for (const Relation& r : o.relations)
-    multiply(along_relation(p, r, temporal[r.a] * spatial[r.a], temporal[r.b] * spatial[r.b]));
+    multiply(along_relation(p, r, temporal[r.a] * spatial[r.a], temporal[r.b] * spatial[r.b], instances(r.a),
+                            instances(r.b)));
+  return all;
+}
+
+// Cycles that the port of one instance carries all its tiles in. Instances work in step: the fullest is waited for.
+double cycles_of(const Problem& p, const OperandProblem& o, const Extents& temporal, std::size_t level, double bits,
+                 double word_bits) {
+  double cycles = 0;
+  for (const Size& s : sizes_of(p, o, temporal, level, true))
+    cycles += std::ceil(s.elements * bits / word_bits) * s.times;
+  return cycles;
+}
+
+}  // namespace
+
+TileCount count_tiles(const Problem& p, const OperandProblem& o, const Extents& temporal, std::size_t level,
+                      double bits, double granule_bits) {
   TileCount count;
-  for (const Size& s : all) {
+  for (const Size& s : sizes_of(p, o, temporal, level, false)) {
     count.largest = std::max(count.largest, s.elements);
     count.elements += s.elements * s.times;
     count.granules += std::ceil(s.elements * bits / granule_bits) * s.times;
@@ -97,17 +125,21 @@ FlowCount count_flow(const Problem& p, const OperandProblem& o, std::size_t m, h
   const TileCount tiles = count_tiles(p, o, inside, m + 1, bits, port.min_bits);
   const double copies = o.integer.copies[m + 1];
   FlowCount flow{.largest = tiles.largest, .moved = tiles.elements * returns * copies};
-  double granules = tiles.granules * returns * copies;
+  double granules = tiles.granules * returns * copies, visits = returns;
   const bool reads_sums =
       o.is_output && (direction == hardware::Direction::ReadToLow || direction == hardware::Direction::WriteFromHigh);
   if (reads_sums && !p.starts_from_stored) {
     const TileCount once = o.relations.empty() ? tiles : count_tiles(p, o, all, m + 1, bits, port.min_bits);
     flow.moved -= once.elements * copies;
     // Where windows overlap, a tile is part old, part new: its words are shared out by element.
-    if (tiles.elements > 0) granules -= tiles.granules * once.elements / tiles.elements * copies;
+    if (tiles.elements > 0) {
+      granules -= tiles.granules * once.elements / tiles.elements * copies;
+      visits -= once.elements / tiles.elements;
+    }
   }
   flow.words = granules * port.min_bits / port.max_bits;
   flow.busy = std::ceil(tiles.largest * bits / port.max_bits);
+  flow.cycles = visits * cycles_of(p, o, inside, m + 1, bits, port.max_bits);
   return flow;
 }
 

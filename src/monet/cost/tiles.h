@@ -28,7 +28,8 @@ struct FlowCount {
   double largest = 0;  // elements of one transfer
   double moved = 0;    // elements in all
   double words = 0;    // accesses of whole words in all
-  double busy = 0;     // cycles of one transfer
+  double busy = 0;     // cycles of one transfer, the largest
+  double cycles = 0;   // on the port of one instance, in all
 };
 FlowCount count_flow(const Problem& p, const OperandProblem& o, std::size_t m, hardware::Direction direction,
                      const Extents& inside, double bits, double returns, const Extents& all);

@@ -91,4 +91,11 @@ std::vector<std::string> levels(const Core& core, Slot slot) {
   return names;
 }
 
+double leakage_mw(const Core& core) {
+  double sum = 0;
+  for (const Memory& memory : core.memories)
+    sum += static_cast<double>(instances(memory, core)) * memory.leakage_mw.value;
+  return sum;
+}
+
 }  // namespace monet::hardware

@@ -187,6 +187,9 @@ std::int64_t instances(const Memory& memory, const Core& core);
 // The names of the memories an operand goes through, lowest to highest.
 std::vector<std::string> levels(const Core& core, Slot slot);
 
+// Of all instances of all memories.
+double leakage_mw(const Core& core);
+
 // ---- The chip ----
 
 using CoreId = Id<struct CoreTag>;

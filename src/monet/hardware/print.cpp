@@ -63,6 +63,10 @@ class Printer {
   }
 
   void print_core(const Core& core) {
+    if (core == Core{.name = core.name}) {
+      out_ += fmt::format("  {}: {{}}\n", key(core.name));
+      return;
+    }
     out_ += fmt::format("  {}:\n", key(core.name));
     if (core.array) print_array(*core.array);
     if (core.vector) print_vector(*core.vector);

@@ -108,7 +108,7 @@ TEST(Section, Quantities) {
 
 TEST(Section, ManyUnknownKeysAreFast) {
   std::string text;
-  for (int i = 0; i < 60'000; ++i) text += "unknown_key_" + std::to_string(i) + ": 1\n";
+  for (int i = 0; i < 40'000; ++i) text += "unknown_key_" + std::to_string(i) + ": 1\n";
   const std::string list = found(text, [](Section& s) {
     for (int i = 0; i < 40; ++i) s.find("known_key_" + std::to_string(i));
   });

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 namespace monet::config {
 namespace {
@@ -151,13 +151,13 @@ class Hostile : public testing::Test {
  protected:
   // The fault of the text, which must come within a second (much less, in fact; sanitizers are slow).
   static std::string soon(const std::string& text, bool is_json = false) {
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // of the processor: others may be busy beside us
     std::string found = is_json ? json_fault(text) : yaml_fault(text);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 #if defined(__SANITIZE_ADDRESS__) || !defined(NDEBUG)
-    EXPECT_LT(took.count(), 20);
+    EXPECT_LT(took, 20);
 #else
-    EXPECT_LT(took.count(), 1);
+    EXPECT_LT(took, 1);
 #endif
     return found;
   }
@@ -177,7 +177,7 @@ TEST_F(Hostile, ManyKeys) {
   std::string keys;
   for (int i = 0; i < 1'000'000; ++i) keys += std::to_string(i) + ": 1\n";
   EXPECT_NE(soon(keys).find("bytes are more than"), std::string::npos);
-  EXPECT_NE(soon(keys.substr(0, 2'000'000)).find("more than 200000 values"), std::string::npos);
+  EXPECT_NE(soon(keys.substr(0, 2'000'000)).find("more than 100000 values"), std::string::npos);
 }
 
 TEST_F(Hostile, AliasesOfAliases) {
@@ -186,7 +186,7 @@ TEST_F(Hostile, AliasesOfAliases) {
     const std::string last(1, static_cast<char>(c - 1));
     laughs += std::string(1, c) + ": &" + c + " [*" + last + times(8, ",*" + last) + "]\n";
   }
-  EXPECT_NE(soon(laughs).find("more than 200000 values once its aliases are expanded"), std::string::npos);
+  EXPECT_NE(soon(laughs).find("more than 100000 values once its aliases are expanded"), std::string::npos);
   // A chain of aliases is as deep as nesting.
   std::string chain = "- &a0 [x]\n";
   for (int i = 1; i < 200; ++i) chain += "- &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + "]\n";
@@ -195,7 +195,7 @@ TEST_F(Hostile, AliasesOfAliases) {
   for (int i = 0; i < 5000; ++i) merges += "k" + std::to_string(i) + ": 1, ";
   merges += "}\nb:\n";
   for (int i = 0; i < 5000; ++i) merges += "  - {<<: *a}\n";
-  EXPECT_NE(soon(merges).find("more than 200000 values"), std::string::npos);
+  EXPECT_NE(soon(merges).find("more than 100000 values"), std::string::npos);
 }
 
 TEST_F(Hostile, LongScalarsAndNothing) {
@@ -212,10 +212,10 @@ TEST(JsonSpeed, AMegabyteInTwentyMilliseconds) {
   while (text.size() < 1'000'000) text += R"({"operand":"W","level":2,"loops":[["K",32.0],["C",2]],"bits":8192},)";
   text += "0]";
   double best = 1;
-  for (int i = 0; i < 5; ++i) {
-    const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) {
+    const std::clock_t start = std::clock();
     const Tree tree = parse_json(text, "f.json");
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
     EXPECT_GT(tree.root().size(), 10'000u);
   }
   EXPECT_LT(best, 0.020);

@@ -39,6 +39,19 @@ TEST(Loops, NothingLeftIsOneLoop) {
   EXPECT_EQ(text(layer, temporal_loops(on_one_lane(layer), 6)), "B1 ");
 }
 
+TEST(Loops, OrderingsSayHowMuchChanged) {
+  const Layer layer = gemm(4, 6, 3);
+  const Problem p = on_one_lane(layer);
+  Orderings orderings(p, temporal_loops(p));
+  std::vector<std::uint32_t> before;
+  while (orderings.next()) {
+    const std::vector<std::uint32_t> now(orderings.sequence().begin(), orderings.sequence().end());
+    EXPECT_TRUE(!before.empty() || orderings.changed() == now.size());
+    for (std::size_t i = orderings.changed(); i < now.size(); ++i) EXPECT_EQ(now[i], before[i]);
+    before = now;
+  }
+}
+
 TEST(Loops, OrderingsAreAllAndDistinct) {
   const Layer layer = gemm(4, 6, 3);
   const Problem p = on_one_lane(layer);

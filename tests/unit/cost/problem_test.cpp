@@ -173,6 +173,12 @@ TEST(Problem, RefusesWhatCannotBeModelled) {
   Core no_weights = tpu_like();
   for (hardware::Memory& memory : no_weights.memories) std::erase(memory.slots, Slot::Weight);
   EXPECT_THROW(make_problem(gemm(2, 2, 2), no_weights, {{}, {}}, {}), InputError);
+  EXPECT_THROW(make_problem(gemm(1 << 20, 1 << 20, 1 << 20), tpu_like(), {{}, {}}, {}), InputError);
+  EXPECT_NO_THROW(make_problem(gemm(1 << 20, 1 << 16, 1 << 20), tpu_like(), {{}, {}}, {}));
+  EXPECT_THROW(make_problem(gemm(1, 0, 1), tpu_like(), {{}, {}}, {}), InputError);
+  Core no_lanes = tpu_like();
+  no_lanes.array->dimensions[1].size = 0;
+  EXPECT_THROW(make_problem(gemm(2, 2, 2), no_lanes, {{}, {}}, {}), InputError);
   Layer all_padding = conv(4, 4, 1, 2);
   for (work::Axis& axis : all_padding.operands[2].axes)
     if (axis.terms.size() == 2) axis.extent = 0;

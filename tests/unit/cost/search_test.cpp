@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "monet/cost/loops.h"
+#include "monet/cost/map.h"
+#include "monet/cost/tabled.h"
 #include "samples.h"
 
 namespace monet::cost {
@@ -11,7 +13,10 @@ namespace {
 using namespace samples;
 
 const MappingRequest kTpu{.spatial = {{"D1", {{"K", 32}}}, {"D2", {{"C", 32}}}}};
-const SpatialOptions kQuirk{.quirks = kZigzagQuirks};
+
+MapOptions as_reference(Criterion criterion, std::size_t limit = 5, bool mixed = false) {
+  return {.criterion = criterion, .quirks = kZigzagQuirks, .limit = limit, .spatial = {.mixed = mixed}};
+}
 
 TEST(Search, ResNetConvolutions) {  // golden: search/tpu_like/…
   struct Case {
@@ -26,21 +31,29 @@ TEST(Search, ResNetConvolutions) {  // golden: search/tpu_like/…
         Case{conv(128, 64, 28, 3, true), Criterion::Edp, 720, 60692},
         Case{conv(512, 512, 7, 3), Criterion::Latency, 720, 300401},
         Case{gemm(1, 1000, 512), Criterion::Edp, 60, 63645}, Case{gemm(128, 768, 768), Criterion::Edp, 120, 98305}}) {
-    const LayerSearchResult found =
-        search_layer(each.layer, tpu_like(), kTpu, kQuirk, {.criterion = each.criterion, .limit = 5});
-    ASSERT_TRUE(found.best);
-    EXPECT_EQ(found.evaluated, each.evaluated);
-    EXPECT_EQ(found.best->costs.latency, each.latency);
+    const MapResult found = map_layer(each.layer, tpu_like(), kTpu, as_reference(each.criterion));
+    ASSERT_TRUE(found.mapped) << found.reason;
+    EXPECT_EQ(found.mapped->evaluated, each.evaluated);
+    EXPECT_EQ(found.mapped->evaluation.latency, each.latency);
   }
 }
 
 TEST(Search, InMemoryArraysWithGeneratedUnrollings) {  // golden: search/{aimc,dimc}/r18_conv2/energy/lpf5/mixSM
   const MappingRequest request{.spatial = {{"D1", {{"K", 128}}}}, .hints = {{"D2", {"C", "FX", "FY"}}}};
-  SpatialOptions mixed = kQuirk;
-  mixed.mixed = true;
-  const ExhaustiveOptions energy{.criterion = Criterion::Energy, .limit = 5};
-  EXPECT_EQ(search_layer(resnet_conv2(), in_memory(true), request, mixed, energy).best->costs.latency, 325320);
-  EXPECT_EQ(search_layer(resnet_conv2(), in_memory(false), request, mixed, energy).best->costs.latency, 424108);
+  const MapOptions options = as_reference(Criterion::Energy, 5, true);
+  for (const bool analog : {true, false}) {
+    const MapResult found = map_layer(resnet_conv2(), in_memory(analog), request, options);
+    ASSERT_TRUE(found.mapped) << found.reason;
+    EXPECT_EQ(found.mapped->evaluation.latency, analog ? 325320 : 424108);
+    EXPECT_EQ(found.mapped->evaluated, 360u);
+    ASSERT_EQ(found.mapped->spatial[1].size(), 3u);  // FX 3, C 8, FY 3
+    EXPECT_EQ(found.mapped->spatial[1][1].factor, 8);
+  }
+}
+
+// The crash of the reference on a plain matrix product is none of ours.
+TEST(Search, InMemoryArraysTakeMatrixProducts) {  // golden: infeasible, search/aimc/r18_fc/energy/lpf5/mixSM
+  EXPECT_TRUE(map_layer(gemm(1, 1000, 512), in_memory(true), {}, as_reference(Criterion::Energy, 5, true)).mapped);
 }
 
 TEST(Search, TheBestIsTheFirstOfTheBest) {
@@ -70,19 +83,19 @@ TEST(Search, TheBestIsTheFirstOfTheBest) {
 }
 
 TEST(Search, PatternsRestrictIt) {
-  MappingRequest request = kTpu;
-  const Layer layer = gemm(4, 64, 128);                                    // left for time: B 2 2, K 2, C 2 2
-  EXPECT_EQ(search_layer(layer, tpu_like(), request, {}, {}).tried, 30u);  // 5! / (2! 2!)
-  request.ordering = {{"K", std::nullopt}};
-  EXPECT_EQ(search_layer(layer, tpu_like(), request, {}, {}).tried, 6u);
-  request.ordering = {{"K", 2}, {std::nullopt, std::nullopt}, {"B", 2}, {"B", 2}};
-  EXPECT_EQ(search_layer(layer, tpu_like(), request, {}, {}).tried, 1u);
-  request.ordering = {{"K", 2}, {"B", 4}, {"C", 4}};
-  const LayerSearchResult complete = search_layer(layer, tpu_like(), request, {}, {});
+  const Layer layer = gemm(4, 64, 128);  // left for time: B 2 2, K 2, C 2 2
+  const Problem p =
+      make_problem(layer, tpu_like(), {{{.dimension = 1, .factor = 32}}, {{.dimension = 2, .factor = 32}}}, Quirks{});
+  const auto tried = [&](const std::vector<LoopPattern>& pattern) {
+    return search_exhaustively(p, pattern, layer.dimensions, {}).tried;
+  };
+  EXPECT_EQ(tried({}), 30u);  // 5! / (2! 2!)
+  EXPECT_EQ(tried({{"K", std::nullopt}}), 6u);
+  EXPECT_EQ(tried({{"K", 2}, {std::nullopt, std::nullopt}, {"B", 2}, {"B", 2}}), 1u);
+  const ExhaustiveResult complete = search_exhaustively(p, {{"K", 2}, {"B", 4}, {"C", 4}}, layer.dimensions, {});
   EXPECT_EQ(complete.tried, 1u);
   EXPECT_EQ(complete.best->order, order(layer, {{"K", 2}, {"B", 4}, {"C", 4}}));
-  request.ordering = {{"K", 2}, {"K", std::nullopt}};
-  EXPECT_EQ(search_layer(layer, tpu_like(), request, {}, {}).reason,
+  EXPECT_EQ(search_exhaustively(p, {{"K", 2}, {"K", std::nullopt}}, layer.dimensions, {}).reason,
             "no ordering of the loops has the pinned ones in their places");
 }
 
@@ -103,8 +116,65 @@ TEST(Search, SaysWhyThereIsNone) {
                      {{"O", "O", 8, 32, "D0 D1"}, {"I", "I1", 8, 8, "D0 D2"}, {"W", "I2", 8, 8, "D2 D1"}});
   const MappingRequest request{.spatial = {{"D1", {{"D0", 8}}}, {"D2", {{"D2", 8}}}, {"D3", {{"D1", 8}}}},
                                .ordering = {{"D0", 4}, {"D0", 8}, {"D1", 4}, {"D1", 16}, {"D2", 2}, {"D2", 4}}};
-  EXPECT_EQ(search_layer(layer, gemm_l1, request, kQuirk, {}).reason,
+  const Spatial spatial = spatial_mappings(layer, gemm_l1, request, {.quirks = kZigzagQuirks}).at(0);
+  const ExhaustiveResult found =
+      search_exhaustively(make_problem(layer, gemm_l1, spatial, kZigzagQuirks), request.ordering, layer.dimensions, {});
+  EXPECT_FALSE(found.best);
+  EXPECT_EQ(to_string(found.misfit, layer, gemm_l1),
             "memory 'l1' (4194304 bits) cannot hold the tiles of all its operands: at least 4587520 bits");
+}
+
+// Tables against the general functions, bit for bit, on every ordering.
+TEST(Search, TablesEqualTheGeneralFunctions) {
+  struct Case {
+    Layer layer;
+    Core core;
+    Spatial spatial;
+  };
+  Core small = tpu_like();
+  small.memories[2].size_bits = 40000;  // inputs and outputs must share
+  Core tiny = small;
+  tiny.memories[2].size_bits = 600;  // some orderings do not fit
+  const Spatial on_tpu{{{.dimension = 1, .factor = 32}}, {{.dimension = 2, .factor = 32}}};
+  const Spatial on_edge{{{1, 8}}, {{2, 8}}, {{4, 4}}, {{3, 4}}};
+  const Spatial in_cells{{{1, 64}}, {{2, 8}, {5, 3}, {6, 3}}};
+  std::size_t misfits = 0, compared = 0;
+  for (const Case& each :
+       {Case{resnet_conv2(), tpu_like(), on_tpu}, Case{resnet_conv2(), small, on_tpu},
+        Case{resnet_conv2(), tiny, on_tpu}, Case{conv(128, 64, 28, 3, true), edge_tpu_like(), on_edge},
+        Case{resnet_conv2(), in_memory(true), in_cells}, Case{resnet_conv2(), in_memory(false), in_cells},
+        Case{gemm(128, 64, 96), tpu_like(), on_tpu}, Case{gemm(1, 32, 32), tpu_like(), on_tpu}}) {
+    const Problem p = make_problem(each.layer, each.core, each.spatial, kZigzagQuirks);
+    Orderings orderings(p, temporal_loops(p, 6));
+    std::optional<TabledCosts> tables = TabledCosts::make(p, orderings.kinds(), orderings.counts());
+    ASSERT_TRUE(tables);
+    Evaluation e;
+    Misfit misfit;
+    while (orderings.next()) {
+      Costs tabled;
+      const bool fits = tables->cost(orderings.sequence(), orderings.changed(), tabled);
+      ++compared;
+      ASSERT_EQ(fits, allocate_greedily(p, orderings.current(), false, e.cuts, misfit));
+      if (!fits) {
+        ++misfits;
+        continue;
+      }
+      const Costs general = evaluate(p, orderings.current(), e);
+      ASSERT_EQ(tabled.latency, general.latency);
+      ASSERT_EQ(tabled.energy_pj, general.energy_pj);
+    }
+  }
+  EXPECT_GT(misfits, 0u);
+  EXPECT_GT(compared, 4000u);
+}
+
+TEST(Search, TablesAreOnlyForWhatIsExact) {
+  const Layer odd = gemm(57, 64, 64);  // 28.5 lanes
+  const Problem p = make_problem(odd, tpu_like(), {{{.dimension = 0, .factor = 32}}, {}}, kZigzagQuirks);
+  const Orderings orderings(p, temporal_loops(p, 6));
+  EXPECT_FALSE(TabledCosts::make(p, orderings.kinds(), orderings.counts()));
+  const Problem ours = make_problem(gemm(64, 64, 64), tpu_like(), {{}, {}}, Quirks{});
+  EXPECT_FALSE(TabledCosts::make(ours, orderings.kinds(), orderings.counts()));
 }
 
 }  // namespace

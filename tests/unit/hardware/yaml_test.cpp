@@ -175,6 +175,11 @@ TEST(OwnForm, PrintsAnyText) {
   }
 }
 
+TEST(OwnForm, PrintsACoreWithNothingInIt) {
+  const Hardware h = load("monet: hardware\nname: a\ncores: {c: {}}\n").hardware;
+  EXPECT_EQ(parse_hardware(print(h), "p.yaml").hardware, h);
+}
+
 TEST(OwnForm, ParametersIncludesAndOverrides) {
   const std::map<std::string, std::string> files{
       {"chips/a.yaml",

@@ -1,0 +1,23 @@
+#pragma once
+#include "monet/hardware/hardware.h"
+#include "monet/work/work.h"
+
+namespace monet::cost {
+
+// A data gradient can be computed in two forms.
+// Scattered, as it is lowered: each product is added to the input position its window covers (ix = s·ox + d·fx - p), so
+// windows overlap in the output and exactly the products that count are made.
+// Gathered: each input position collects the products that reach it, a convolution over the output gradient with s - 1
+// zeros between its elements. Nothing overlaps in the output, but of s² products one counts, unless s = 1.
+
+// Whether a nest has an output axis along a sum of two dimensions.
+bool is_scattered(const work::LoopNest& nest);
+
+// The gathered form; zeros between the elements are moved and multiplied like others.
+work::LoopNest gathered(const work::LoopNest& nest);
+
+// The form an array computes: gathered where no zeros come in (stride 1) and on arrays that do not skip zeros; those
+// that do make only the products that count.
+work::LoopNest form_on(const work::LoopNest& nest, const hardware::Array& array);
+
+}  // namespace monet::cost

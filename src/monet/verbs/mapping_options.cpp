@@ -1,0 +1,185 @@
+#include "monet/verbs/mapping_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "monet/base/diagnostic.h"
+#include "monet/base/nearest.h"
+
+namespace monet {
+namespace {
+
+[[noreturn]] void refuse(std::string where, std::string message, std::string hint = "") {
+  throw InputError(Diagnostic{.where = std::move(where), .message = std::move(message), .hint = std::move(hint)});
+}
+
+std::vector<std::string> split(const std::string& text, std::string_view separators) {
+  std::vector<std::string> parts;
+  std::string part;
+  for (const char c : text + separators[0]) {
+    if (separators.find(c) == std::string_view::npos) {
+      part += c;
+    } else if (!part.empty()) {
+      parts.push_back(part);
+      part.clear();
+    }
+  }
+  return parts;
+}
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t"), last = text.find_last_not_of(" \t");
+  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
+std::vector<std::string> dimension_names(const cost::Layer& layer) {
+  std::vector<std::string> names;
+  for (const work::Dimension& d : layer.dimensions) names.push_back(d.name);
+  return names;
+}
+
+struct Loop {
+  std::string dimension{};
+  std::optional<std::int64_t> factor{};
+};
+
+// "K32", "K=32", "K*": the longest name of a dimension that leaves a factor.
+Loop parse_loop(const std::string& flag, const std::string& text, const cost::Layer& layer, bool open) {
+  const std::vector<std::string> names = dimension_names(layer);
+  std::optional<Loop> best;
+  for (const std::string& name : names) {
+    if (!text.starts_with(name) || (best && best->dimension.size() >= name.size())) continue;
+    std::string rest = text.substr(name.size());
+    if (rest.starts_with("=")) rest.erase(0, 1);
+    std::int64_t factor = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), factor);
+    if (error == std::errc{} && end == rest.data() + rest.size() && factor >= 1)
+      best = Loop{name, factor};
+    else if (open && rest == "*")
+      best = Loop{name, std::nullopt};
+  }
+  if (best) return *best;
+  const std::string word = text.substr(0, text.find_first_of("0123456789=*"));
+  refuse(
+      flag, fmt::format("'{}' is no loop of this layer", text.substr(0, 40)),
+      did_you_mean(word, names, fmt::format("its dimensions are {}; a loop is {}2", fmt::join(names, ", "), names[0])));
+}
+
+}  // namespace
+
+const std::vector<QuirkName>& quirk_names() {
+  using Q = cost::Quirks;
+  static const std::vector<QuirkName> kNames{{"fractional_unrolling", &Q::fractional_unrolling},
+                                             {"uniform_tiles", &Q::uniform_tiles},
+                                             {"negative_overlap", &Q::negative_overlap},
+                                             {"set_order", &Q::set_order},
+                                             {"inner_pins", &Q::inner_pins},
+                                             {"greedy_allocation", &Q::greedy_allocation},
+                                             {"ordered_buffering", &Q::ordered_buffering},
+                                             {"worst_port", &Q::worst_port},
+                                             {"unbounded_hiding", &Q::unbounded_hiding},
+                                             {"last_half_shared", &Q::last_half_shared},
+                                             {"ignored_memory_options", &Q::ignored_memory_options},
+                                             {"no_leakage", &Q::no_leakage}};
+  return kNames;
+}
+
+cost::Quirks parse_quirks(const std::string& text) {
+  cost::Quirks quirks;
+  std::vector<std::string> known{"zigzag"};
+  for (const QuirkName& quirk : quirk_names()) known.push_back(quirk.name);
+  for (const std::string& word : split(text, ", ")) {
+    if (word == "zigzag") {
+      quirks = cost::kZigzagQuirks;
+      continue;
+    }
+    const auto quirk = std::find_if(quirk_names().begin(), quirk_names().end(),
+                                    [&](const QuirkName& each) { return each.name == word; });
+    if (quirk == quirk_names().end())
+      refuse("--quirks", fmt::format("unknown quirk '{}'", word.substr(0, 40)),
+             did_you_mean(word, known, fmt::format("known: {}", fmt::join(known, ", "))));
+    quirks.*(quirk->member) = true;
+  }
+  return quirks;
+}
+
+cost::Criterion parse_criterion(const std::string& text) {
+  if (text == "latency") return cost::Criterion::Latency;
+  if (text == "energy") return cost::Criterion::Energy;
+  if (text == "edp") return cost::Criterion::Edp;
+  const std::vector<std::string> known{"latency", "energy", "edp"};
+  refuse("--criterion", fmt::format("unknown value '{}'", text.substr(0, 40)),
+         did_you_mean(text, known, "known: latency, energy, edp"));
+}
+
+std::vector<cost::LoopPattern> parse_order(const std::string& text, const cost::Layer& layer) {
+  std::vector<cost::LoopPattern> order;
+  for (const std::string& word : split(text, " ,")) {
+    if (word == "*") {
+      order.push_back({});
+      continue;
+    }
+    const Loop loop = parse_loop("--order", word, layer, true);
+    order.push_back({.dimension = loop.dimension, .factor = loop.factor});
+  }
+  return order;
+}
+
+cost::Named<std::vector<hardware::Unrolling>> parse_spatial(const std::string& text, const cost::Layer& layer,
+                                                            const hardware::Core& core) {
+  cost::Named<std::vector<hardware::Unrolling>> spatial;
+  std::vector<std::string> known;
+  if (core.array)
+    for (const hardware::ArrayDimension& a : core.array->dimensions) known.push_back(a.name);
+  for (const std::string& word : split(text, " ")) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      refuse("--spatial", fmt::format("core '{}' has no array dimension '{}'", core.name, name.substr(0, 40)),
+             did_you_mean(name, known, fmt::format("it has {}", fmt::join(known, ", "))));
+    if (equals == std::string::npos)
+      refuse("--spatial", fmt::format("'{}' is not DIMENSION=LOOPS", word.substr(0, 40)), "such as D1=K32");
+    std::vector<hardware::Unrolling> loops;
+    for (const std::string& item : split(word.substr(equals + 1), ",")) {
+      const Loop loop = parse_loop("--spatial", item, layer, false);
+      loops.push_back({.dimension = loop.dimension, .factor = *loop.factor});
+    }
+    spatial.emplace_back(name, std::move(loops));
+  }
+  return spatial;
+}
+
+std::vector<cost::Placement> parse_placements(const std::string& text, const cost::Layer& layer,
+                                              const hardware::Core& core) {
+  std::vector<cost::Placement> placements;
+  std::vector<std::string> operands, memories;
+  for (const cost::Operand& operand : layer.operands) operands.push_back(operand.name);
+  for (const hardware::Memory& memory : core.memories) memories.push_back(memory.name);
+  for (const std::string& part : split(text, ";")) {
+    const std::string item = trimmed(part);
+    if (item.empty()) continue;
+    const std::size_t at = item.find('@'), equals = item.find('=');
+    if (at == std::string::npos || equals == std::string::npos || equals < at)
+      refuse("--placement", fmt::format("'{}' is not OPERAND@MEMORY=LOOPS", item.substr(0, 60)), "such as W@rf=K2 C3");
+    cost::Placement placement{.operand = trimmed(item.substr(0, at)),
+                              .memory = trimmed(item.substr(at + 1, equals - at - 1))};
+    if (std::find(operands.begin(), operands.end(), placement.operand) == operands.end())
+      refuse("--placement", fmt::format("the layer has no operand '{}'", placement.operand.substr(0, 40)),
+             did_you_mean(placement.operand, operands, fmt::format("it has {}", fmt::join(operands, ", "))));
+    if (std::find(memories.begin(), memories.end(), placement.memory) == memories.end())
+      refuse("--placement", fmt::format("core '{}' has no memory '{}'", core.name, placement.memory.substr(0, 40)),
+             did_you_mean(placement.memory, memories, fmt::format("it has {}", fmt::join(memories, ", "))));
+    for (const std::string& word : split(item.substr(equals + 1), " ,")) {
+      const Loop loop = parse_loop("--placement", word, layer, false);
+      placement.loops.push_back({.dimension = loop.dimension, .factor = *loop.factor});
+    }
+    placements.push_back(std::move(placement));
+  }
+  return placements;
+}
+
+}  // namespace monet
