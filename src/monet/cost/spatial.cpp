@@ -269,9 +269,11 @@ std::string cut_to_capacity(const Layer& layer, const Core& core, bool quirk, Sp
         held *= static_cast<double>(loop->factor);
       }
       if (held <= most) continue;
-      if (quirk && (loops.empty() || most < 1))
+      const auto too_small = [&] {
         return fmt::format("memory '{}' ({} bits) cannot hold one element of {}: {} bits", core.memories[m].name,
                            core.memories[m].size_bits, operand->name, element_bits(*operand));
+      };
+      if (quirk && loops.empty()) return too_small();
       const std::vector<std::int64_t> after = lowered(before, quirk ? most : std::max(most, 1.0));
       for (std::size_t i = 0; i < loops.size(); ++i) {
         // Quirk: factors are written back by their old value, so that equal ones all take what became of the last.
@@ -280,6 +282,7 @@ std::string cut_to_capacity(const Layer& layer, const Core& core, bool quirk, Sp
           if (before[j] == before[i]) from = j;
         loops[i]->factor = after[from];
       }
+      if (has_empty_loop(spatial)) return too_small();
     }
   return {};
 }

@@ -113,6 +113,13 @@ class Explainer {
     }
     std::vector<std::string> parts;
     for (const cost::Wait& wait : e.waits) {
+      if (wait.period > e.temporal_cycles) {  // not a period of the nest: all of it
+        add(13, fmt::format("what {} still has to carry", port_name(m_, core_, wait.port)),
+            fmt::format("{} - {}", number(e.ports[wait.port].busy), number(wait.period)), wait.cycles,
+            "cycles the port is busy, less all that the rest takes");
+        parts.push_back(number(wait.cycles));
+        continue;
+      }
       add(12, fmt::format("wait for {}", port_name(m_, core_, wait.port)),
           fmt::format("{} x {}", number(wait.cycles), number(wait.periods)), wait.cycles * wait.periods,
           fmt::format("cycles, after every {} steps, so many times", number(wait.period)));
@@ -139,8 +146,46 @@ class Explainer {
             "the longer of its two ports");
       }
     }
-    add(15, "onload_cycles", "", e.onload, "first loads of both inputs, together where they share no port");
-    add(15, "offload_cycles", "", e.offload, "last stores, one memory after the other");
+    add(15, "onload_cycles", onload_terms(), e.onload,
+        "first loads of the inputs: one after the other where both ports are shared, else side by side");
+    std::vector<std::string> stores;
+    for (const ExplainedLine& line : lines_)
+      if (line.equation == 14 && line.name.find("last store") != std::string::npos)
+        stores.push_back(number(line.value));
+    if (stores.empty()) stores.push_back("0");
+    add(15, "offload_cycles", fmt::format("{}", fmt::join(stores, " + ")), e.offload,
+        "last stores, one memory after the other");
+  }
+
+  struct Loads {
+    double shared = 0, half_shared = 0, separate = 0;
+  };
+  Loads loads_of(std::size_t o) const {
+    Loads loads;
+    const cost::OperandProblem& operand = m_.problem.operands[o];
+    const auto fill = static_cast<std::size_t>(hardware::Direction::WriteFromHigh),
+               read = static_cast<std::size_t>(hardware::Direction::ReadToLow);
+    for (std::size_t l = 0; l + 1 < operand.memories; ++l) {
+      const double longer =
+          std::max(m_.evaluation.levels[o][l].flows[fill].waited, m_.evaluation.levels[o][l + 1].flows[read].waited);
+      const bool lower = m_.problem.ports[operand.ports[l][fill].port].serves_both_inputs;
+      const bool upper = m_.problem.ports[operand.ports[l + 1][read].port].serves_both_inputs;
+      if (lower != upper)
+        loads.half_shared = longer + (m_.problem.quirks.last_half_shared ? 0 : loads.half_shared);
+      else
+        (lower ? loads.shared : loads.separate) += longer;
+    }
+    return loads;
+  }
+  std::string onload_terms() const {
+    const Loads a = loads_of(1);
+    if (m_.layer.operands.size() == 2) return number(a.separate);
+    const Loads b = loads_of(2);
+    const auto one_first = [](const Loads& x, const Loads& y) {
+      return fmt::format("{} + max({} + {} + {}, {} + {})", number(x.shared), number(y.shared), number(y.half_shared),
+                         number(y.separate), number(x.half_shared), number(x.separate));
+    };
+    return fmt::format("min({}, {})", one_first(a, b), one_first(b, a));
   }
 
   double memory_energy(std::size_t i) {
@@ -154,9 +199,7 @@ class Explainer {
     add(6, fmt::format("energy of {}, pJ", core_.memories[i].name),
         fmt::format("{} x {} + {} x {}", number(reads), number(memory.read_pj), number(writes),
                     number(memory.write_pj)),
-        pj,
-        fmt::format("words read x pJ ({}) + words written x pJ ({})", source(core_.memories[i].read_energy_pj),
-                    source(core_.memories[i].write_energy_pj)));
+        pj, "words read x pJ + words written x pJ; " + sources(core_.memories[i]));
     return pj;
   }
 
@@ -177,6 +220,10 @@ class Explainer {
         fmt::format("tiles and second buffers, of {} bits", number(memory.size_bits)));
   }
 
+  std::string sources(const hardware::Memory& memory) const {
+    const std::string read = source(memory.read_energy_pj), write = source(memory.write_energy_pj);
+    return read == write ? "both " + read : fmt::format("read {}; write {}", read, write);
+  }
   std::string source(const hardware::Figure& figure) const { return figure_source(figure, run_.chip); }
 
   const MapRun& run_;

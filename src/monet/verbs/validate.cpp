@@ -83,7 +83,7 @@ double absolute_sum(const std::vector<ValidationRow>& rows) {
 }
 
 std::string shown(const std::variant<double, std::string>& value) {
-  if (const std::string* text = std::get_if<std::string>(&value)) return text->substr(0, 90);
+  if (const std::string* text = std::get_if<std::string>(&value)) return text->substr(0, 120);
   return fmt::format("{:.12g}", std::get<double>(value));
 }
 

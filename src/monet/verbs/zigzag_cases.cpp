@@ -150,8 +150,9 @@ constexpr std::array<std::pair<std::string_view, hardware::Direction>, 4> kDirec
 void compare_accesses(const cost::Mapped& m, std::size_t o, const Value& levels, Comparison& c) {
   const std::string& name = m.layer.operands[o].name;
   const std::size_t memories = m.problem.operands[o].memories;
-  if (levels.size() != memories)
-    return c.differ(name + " memories", static_cast<double>(memories), static_cast<double>(levels.size()));
+  if (!levels.is_sequence() || levels.size() != memories)
+    return c.differ(name + " memories", static_cast<double>(memories),
+                    levels.is_sequence() ? static_cast<double>(levels.size()) : 0.0);
   for (std::size_t l = 0; l < memories; ++l)
     for (const auto& [key, direction] : kDirections)
       if (const std::optional<double> theirs = number(levels[l], key))
@@ -166,15 +167,16 @@ void compare_levels(const cost::Mapped& m, const Value& outputs, const Value& de
     if (const auto accesses = get(outputs, "word_accesses"))
       if (const auto levels = get(*accesses, name)) compare_accesses(m, o, *levels, c);
     if (const auto energies = get(outputs, "mem_energy_pJ"))
-      if (const auto levels = get(*energies, name))
+      if (const auto levels = get(*energies, name); levels && levels->is_sequence())
         for (std::size_t l = 0; l < std::min(memories, levels->size()); ++l) {
+          if (!(*levels)[l].is_scalar()) continue;
           const config::NumberReading theirs = config::read_number((*levels)[l].text(), config::Dialect::PyYaml);
           if (theirs.number)
             c.compare(fmt::format("energy {} {}", name, l), m.evaluation.levels[o][l].energy_pj, theirs.number->value,
                       kEnergyTolerance);
         }
     if (const auto buffers = get(derived, "double_buffer"))  // the first is the array
-      if (const auto levels = get(*buffers, name))
+      if (const auto levels = get(*buffers, name); levels && levels->is_sequence())
         for (std::size_t l = 0; l + 1 < levels->size() && l < memories; ++l)
           c.compare(fmt::format("double buffer {} {}", name, l), m.evaluation.levels[o][l].is_double_buffered ? 1 : 0,
                     is_true((*levels)[l + 1]) ? 1 : 0);
@@ -246,6 +248,7 @@ std::string_view name(CaseKind kind) {
 }
 
 void Accelerators::add_json(const Value& accelerators) {
+  if (!accelerators.is_map()) return;
   for (std::size_t i = 0; i < accelerators.size(); ++i)
     values_.insert_or_assign(std::string(accelerators.key(i).text()), accelerators[i]);
 }

@@ -134,7 +134,7 @@ TEST(Spatial, CapacityLowersTheLargest) {
     EXPECT_EQ(first(gemm(64, 64, 4), with_buffer(16 * 39), request, options), "K7 | B5 | ");
     EXPECT_EQ(first(gemm(64, 64, 4), with_buffer(16 * 16), request, options), "K4 | B4 | ");
   }
-  EXPECT_EQ(first(gemm(64, 64, 4), with_buffer(15), request, kQuirk),
+  EXPECT_EQ(first(gemm(64, 64, 4), with_buffer(15), {.spatial = {{"D1", {{"K", 8}}}, {"D2", {}}}}, kQuirk),
             "memory 'buffer' (15 bits) cannot hold one element of O: 16 bits");
   EXPECT_EQ(first(gemm(64, 64, 4), with_buffer(15), request, {}), "K1 | B1 | ");
 }
@@ -144,6 +144,7 @@ TEST(Spatial, QuirkEqualFactorsShareTheirFate) {
   const MappingRequest request{.spatial = {{"D1", {{"K", 8}}}, {"D2", {{"B", 8}}}}};
   EXPECT_EQ(first(gemm(64, 64, 4), with_buffer(16 * 20), request, {}), "K4 | B5 | ");
   EXPECT_EQ(first(gemm(64, 64, 4), with_buffer(16 * 20), request, kQuirk), "K5 | B5 | ");
+  EXPECT_EQ(first(gemm(64, 64, 4), with_buffer(15), request, kQuirk), "K1 | B1 | ");  // 0 and 1: both are 1
 }
 
 TEST(Spatial, HugeFactorsEndSoon) {
