@@ -56,13 +56,13 @@ TEST(CostProperties, NothingIsFasterThanItsRoof) {
     cost::evaluate(p, nest.order, e);
     EXPECT_GE(e.latency, e.temporal_cycles);
     EXPECT_GE(e.temporal_cycles, e.ideal_cycles - 1e-9);
-    // No port carries more than its width: all words of all its flows, one instance's share, one a cycle.
+    // No port carries more than its width: all bits of all its flows, one instance's share.
     for (std::size_t i_port = 0; i_port < p.ports.size(); ++i_port) {
       double words = 0;
       for (const cost::PortUser& user : p.ports[i_port].users) {
         const cost::OperandProblem& o = p.operands[user.operand];
         const cost::Flow& f = e.levels[user.operand][user.level].flows[user.direction];
-        words += f.words / o.integer.instances[user.level + 1];
+        words += f.moved * f.bits / p.ports[i_port].max_bits / o.integer.instances[user.level + 1];
       }
       EXPECT_GE(e.latency + 1e-6, words) << "nest " << i << "\n" << describe(nest);
     }

@@ -125,6 +125,11 @@ void explain_infeasible(const hardware::Core& core, MappedLayer& m) {
     m.levers.push_back(fmt::format("{}: needs {:.0f} bits ({}) > has {} bits", memory.name, needed,
                                    fmt::join(parts, ", "), memory.size_bits));
   }
+  // That nothing fits is no reason: the inequality is.
+  if (!m.levers.empty() && m.reason.find(" bits") == std::string::npos) {
+    m.reason = m.levers.front();
+    m.levers.erase(m.levers.begin());
+  }
   m.levers.push_back(
       "a larger memory, fewer bits (--bits STORED/SUMS), a smaller layer, or fewer loops given by the user");
 }
