@@ -65,11 +65,15 @@ class Map(Commands):
         self.assertEqual("weights", weights["memory"])
         self.assertEqual(2 * 8, weights["tile_bits"])
 
-    def test_phases_have_the_same_multiplications(self):
-        for spec in (CONV, "gemm:d=16,k=32,c=64"):
-            ideal = [self.result("map", spec, "--on", "tpu_like", "--phase", phase)["ideal_cycles"]
-                     for phase in ("forward", "dgrad", "wgrad")]
-            self.assertEqual(1, len(set(ideal)), spec)
+    def test_phases_have_the_multiplications_of_training(self):
+        def cycles(spec, phase):
+            layer = self.result("map", spec, "--on", "tpu_like", "--phase", phase)
+            return layer["ideal_cycles"]
+        for spec in (CONV, "gemm:d=64,k=32,c=64"):
+            self.assertEqual(cycles(spec, "forward"), cycles(spec, "wgrad"))
+        self.assertEqual(cycles("gemm:d=64,k=32,c=64", "forward"), cycles("gemm:d=64,k=32,c=64", "dgrad"))
+        # as a convolution over the output's gradient: 58 x 58 positions of the input, not 56 x 56 of the output
+        self.assertEqual(cycles(CONV, "forward") * 58 * 58 / (56 * 56), cycles(CONV, "dgrad"))
 
     def test_nodes_of_a_model_and_layers_of_a_file(self):
         layers = self.result("map", commands_test.SMALL_RESNET + "/layer1", "--on", "tpu_v3")

@@ -34,6 +34,7 @@ class Draw {
 
 struct LayerDraw {
   Draw& draw;
+  bool deep_padding = true;
   cost::Layer layer{};
 
   std::size_t dimension(std::string name, std::int64_t most) {
@@ -51,8 +52,9 @@ struct LayerDraw {
     const std::int64_t stride = draw.in(1, 3), dilation = draw.in(1, 2);
     const std::int64_t span =
         (layer.dimensions[position].size - 1) * stride + (layer.dimensions[tap].size - 1) * dilation + 1;
-    const std::int64_t before = draw.chance(50) ? draw.in(0, std::min<std::int64_t>(2, span - 1)) : 0;
-    const std::int64_t after = draw.chance(50) ? draw.in(0, std::min<std::int64_t>(2, span - 1 - before)) : 0;
+    const std::int64_t deep = deep_padding ? 2 : std::min<std::int64_t>(2, (layer.dimensions[tap].size - 1) * dilation);
+    const std::int64_t before = draw.chance(50) ? draw.in(0, std::min(deep, span - 1)) : 0;
+    const std::int64_t after = draw.chance(50) ? draw.in(0, std::min(deep, span - 1 - before)) : 0;
     return {.extent = span - before - after, .offset = -before, .terms = {{position, stride}, {tap, dilation}}};
   }
   void operand(Slot slot, std::vector<work::Axis> axes) {
@@ -129,8 +131,8 @@ void pooling(LayerDraw& l) {
   l.operand(Slot::Input, l.plain(std::vector{g}) + std::vector{l.window(x, f)});
 }
 
-cost::Layer random_layer(Draw& draw) {
-  LayerDraw l{draw};
+cost::Layer random_layer(Draw& draw, bool deep_padding) {
+  LayerDraw l{draw, deep_padding};
   switch (draw.in(0, 10)) {
     case 0:
     case 1: convolution(l, Pass::Forward, false, true); break;
@@ -285,7 +287,7 @@ RandomNest random_nest(std::uint64_t seed, std::uint64_t number, const NestLimit
   SimulatedNest& nest = random.nest;
   double iterations = 0;
   do {
-    nest.layer = random_layer(draw);
+    nest.layer = random_layer(draw, limits.deep_padding);
     nest.core = random_core(draw, nest.layer.operands.size() == 3, limits);
     nest.spatial = random_spatial(draw, nest.layer, nest.core, limits.lanes);
     nest.order = random_order(draw, nest.layer, nest.spatial);

@@ -15,8 +15,9 @@ struct RandomNest {
 struct NestLimits {
   std::int64_t iterations = 512;
   std::int64_t lanes = 24;
-  bool replicates = true;  // memories with several instances
-  std::int64_t wider = 1;  // times the width that ports would have
+  bool replicates = true;    // memories with several instances
+  std::int64_t wider = 1;    // times the width that ports would have
+  bool deep_padding = true;  // windows that lie in the padding altogether; off: none does, as in real layers
 };
 
 // The same for the same seed and number.

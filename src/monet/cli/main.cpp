@@ -66,7 +66,7 @@ void add_model_options(CLI::App& app, ModelRequest& m, RawModel& raw) {
 
 struct RawMap {
   RawModel model;
-  std::string spatials;
+  std::string spatials, threads;
   std::vector<std::string> settings;
 };
 
@@ -86,6 +86,7 @@ void add_map_options(CLI::App& app, MapRequest& r, RawMap& raw) {
   app.add_option("--lpf", r.lpf,
                  "with --quirks zigzag: most loops to order, or none for all prime factors (default 6)");
   app.add_flag("--even", r.even, "with --quirks zigzag: operands that share a memory keep the same loops in it");
+  app.add_option("--threads", raw.threads, "layers worked on at once (default: as many as there are cores)");
   app.add_option("--spatials", raw.spatials, "unrollings to compare where none is given (default 3)");
   app.add_flag("--mixed", r.mixed, "several loops on one array dimension, where none is given");
   app.add_option("--batch", raw.model.batch, "of MODEL/node: samples per iteration");
@@ -119,6 +120,7 @@ void finish(ModelRequest& m, const RawModel& raw) {
 void finish(MapRequest& r, const RawMap& raw) {
   finish(r.layer.model, raw.model);
   if (!raw.spatials.empty()) r.spatials = positive("--spatials", raw.spatials);
+  if (!raw.threads.empty()) r.threads = static_cast<std::size_t>(positive("--threads", raw.threads));
   for (const std::string& item : raw.settings) {
     const std::size_t equals = item.find('=');
     if (equals == std::string::npos || equals == 0)

@@ -107,6 +107,10 @@ std::string flow_text(const Mapped& m, const Core& core, std::size_t operand, st
   return "";
 }
 
+double second_buffer_bits(const Mapped& m, const cost::MemoryLevel& level) {
+  return m.problem.quirks.ordered_buffering ? level.spare_bits : level.tile_bits;
+}
+
 std::string draw_nest(const Mapped& m, const Core& core, const std::string& indent) {
   const std::size_t operands = m.layer.operands.size();
   std::vector<std::string> header{"loops, outermost first"};
@@ -145,7 +149,7 @@ std::string draw_memories(const Mapped& m, const Core& core, const std::string& 
     double used = 0;
     for (std::size_t k = 0; k < memory.operands.size(); ++k) {
       const cost::MemoryLevel& level = m.evaluation.levels[memory.operands[k]][memory.level[k]];
-      used += level.tile_bits + (level.is_double_buffered ? level.spare_bits : 0);
+      used += level.tile_bits + (level.is_double_buffered ? second_buffer_bits(m, level) : 0);
     }
     for (std::size_t k = 0; k < memory.operands.size(); ++k) {
       const std::size_t o = memory.operands[k], l = memory.level[k];

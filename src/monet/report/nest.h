@@ -24,6 +24,9 @@ std::string energy_text(double pj);
 // "2 KiB", "12 bits".
 std::string size_text(double bits);
 
+// What a second buffer of a tile takes: as much again; with the quirk ordered_buffering the part that changes at once.
+double second_buffer_bits(const cost::Mapped& mapped, const cost::MemoryLevel& level);
+
 // Elements moved by a flow in all, and their bits.
 double moved_bits(const cost::Mapped& mapped, std::size_t operand, std::size_t level, hardware::Direction direction);
 

@@ -61,8 +61,9 @@ class Explainer {
       for (const cost::PortUser& user : m_.problem.ports[i].users) {
         const cost::Flow& f = m_.evaluation.levels[user.operand][user.level].flows[user.direction];
         if (f.periods == 0) continue;
-        busy += f.busy * f.periods;
-        parts.push_back(fmt::format("{} x {}", number(f.busy), number(f.periods)));
+        const double cycles = m_.problem.quirks.uniform_tiles ? f.busy * f.periods : f.cycles;
+        busy += cycles;
+        parts.push_back(number(cycles));
       }
       if (parts.empty()) continue;
       add(11, fmt::format("busy cycles of {}", port_name(m_, core_, i)), fmt::format("{}", fmt::join(parts, " + ")),
@@ -112,7 +113,9 @@ class Explainer {
       return;
     }
     std::vector<std::string> parts;
+    double sum = 0;
     for (const cost::Wait& wait : e.waits) {
+      sum += wait.cycles * wait.periods;
       if (wait.period > e.temporal_cycles) {  // not a period of the nest: all of it
         add(13, fmt::format("what {} still has to carry", port_name(m_, core_, wait.port)),
             fmt::format("{} - {}", number(e.ports[wait.port].busy), number(wait.period)), wait.cycles,
@@ -126,7 +129,9 @@ class Explainer {
       parts.push_back(number(wait.cycles * wait.periods));
     }
     if (parts.empty()) parts.push_back("0");
-    add(13, "stall_cycles", fmt::format("{}", fmt::join(parts, " + ")), e.stall, "all waits");
+    // Waits are means over tiles of different sizes.
+    if (const double rest = e.stall - sum; std::abs(rest) > 1e-9) parts.push_back(number(rest));
+    add(13, "stall_cycles", fmt::format("{}", fmt::join(parts, " + ")), e.stall, "all waits, up to whole cycles");
   }
 
   void first_loads() {
@@ -212,8 +217,8 @@ class Explainer {
       parts.push_back(number(level.tile_bits));
       used += level.tile_bits;
       if (!level.is_double_buffered) continue;
-      parts.push_back(number(level.spare_bits));
-      used += level.spare_bits;
+      parts.push_back(number(second_buffer_bits(m_, level)));
+      used += second_buffer_bits(m_, level);
     }
     if (parts.empty()) return;
     add(2, "bits held", fmt::format("{}", fmt::join(parts, " + ")), used,

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 
 #include "monet/base/file.h"
 #include "monet/base/nearest.h"
 #include "monet/base/sha256.h"
+#include "monet/cost/forms.h"
 #include "monet/cost/zigzag_files.h"
 #include "monet/graph/builder.h"
 #include "monet/graph/lower.h"
@@ -73,19 +75,18 @@ std::map<std::string, std::int64_t> read_sizes(const std::string& spec, std::vec
   return values;
 }
 
-cost::Layer lower_last(const Graph& graph, const std::string& name, std::string operator_type) {
+work::LoopNest lower_last(const Graph& graph, const std::string& name) {
   const work::Work work = lower(graph, graph.nodes.back());
-  cost::Layer layer = cost::layer_of(std::get<work::LoopNest>(work), name);
-  layer.operator_type = std::move(operator_type);
+  work::LoopNest nest = std::get<work::LoopNest>(work);
   double iterations = 1;
-  for (const work::Dimension& d : layer.dimensions) iterations *= static_cast<double>(d.size);
+  for (const work::Dimension& d : nest.dimensions) iterations *= static_cast<double>(d.size);
   if (iterations > 0x1p60) refuse(name, fmt::format("{:g} iterations are more than are modelled", iterations));
-  return layer;
+  return nest;
 }
 
 constexpr Format kStored{Element::F16};
 
-cost::Layer conv_of(const std::string& spec, const std::string& phase) {
+work::LoopNest conv_of(const std::string& spec, const std::string& phase) {
   constexpr std::int64_t kMostOut = 1 << 16, kMostKernel = 1 << 10;
   auto s = read_sizes(spec, {{.key = "b"},
                              {.key = "g"},
@@ -128,10 +129,10 @@ cost::Layer conv_of(const std::string& spec, const std::string& phase) {
     inputs = {source("x", x), source("y", y)};
   }
   builder.one(conv, inputs, "conv");
-  return lower_last(builder.graph(), spec, "Conv");
+  return lower_last(builder.graph(), spec);
 }
 
-cost::Layer gemm_of(const std::string& spec, const std::string& phase) {
+work::LoopNest gemm_of(const std::string& spec, const std::string& phase) {
   auto s = read_sizes(spec, {{.key = "b"}, {.key = "d"}, {.key = "k"}, {.key = "c"}});
   Builder builder("gemm");
   const auto source = [&](const char* name, std::int64_t rows, std::int64_t columns) {
@@ -145,7 +146,7 @@ cost::Layer gemm_of(const std::string& spec, const std::string& phase) {
     builder.one(MatMul{.trans_b = true}, {source("y", d, k), source("w", c, k)}, "gemm");
   else
     builder.one(MatMul{.trans_a = true}, {source("x", d, c), source("y", d, k)}, "gemm");
-  return lower_last(builder.graph(), spec, "Gemm");
+  return lower_last(builder.graph(), spec);
 }
 
 // ---- Files and models ----
@@ -219,12 +220,14 @@ void find_in_model(const LayerRequest& request, const std::string& model, const 
   for (const Node* node : nodes_named(graph, name)) {
     if (!is_single_work(node->op)) continue;
     const work::Work work = lower(graph, *node);
-    if (const work::LoopNest* nest = std::get_if<work::LoopNest>(&work))
-      found.layers.push_back(cost::layer_of(*nest, node->name));
-    else
+    const work::LoopNest* nest = std::get_if<work::LoopNest>(&work);
+    if (nest == nullptr) {
       vector_works.push_back(node->name);
-    if (!found.layers.empty() && found.layers.back().name == node->name)
-      found.layers.back().operator_type = std::holds_alternative<Conv>(node->op) ? "Conv" : "Gemm";
+      continue;
+    }
+    found.nests.push_back(*nest);
+    found.layers.push_back(cost::layer_of(*nest, node->name));
+    found.layers.back().operator_type = std::holds_alternative<Conv>(node->op) ? "Conv" : "Gemm";
   }
   if (!found.layers.empty()) {
     if (!vector_works.empty())
@@ -288,7 +291,9 @@ FoundLayers find_layers(const LayerRequest& request) {
   found.is_bare = is_conv || is_gemm;
   if (found.is_bare) {
     try {
-      found.layers = {is_conv ? conv_of(request.layer, request.phase) : gemm_of(request.layer, request.phase)};
+      found.nests = {is_conv ? conv_of(request.layer, request.phase) : gemm_of(request.layer, request.phase)};
+      found.layers = {cost::layer_of(found.nests[0], request.layer)};
+      found.layers[0].operator_type = is_conv ? "Conv" : "Gemm";
     } catch (const ShapeError& error) {
       refuse(request.layer.substr(0, 80), error.what());
     }
@@ -331,17 +336,40 @@ std::optional<std::string> fit_formats(cost::Layer& layer, const hardware::Core&
   return std::nullopt;
 }
 
+std::optional<std::string> fit_form(cost::Layer& layer, const work::LoopNest& nest, const hardware::Core& core) {
+  if (!core.array || !cost::is_scattered(nest)) return std::nullopt;
+  const work::LoopNest form = cost::form_on(nest, *core.array);
+  if (form == nest) return "a data gradient as it is lowered: windows overlap in the output";
+  cost::Layer other = cost::layer_of(form, layer.name);
+  other.operator_type = layer.operator_type;
+  for (cost::Operand& operand : other.operands)
+    for (const cost::Operand& before : layer.operands)
+      if (before.slot == operand.slot) {
+        operand.bits = before.bits;
+        operand.partial_bits = before.partial_bits;
+      }
+  const bool has_zeros = work::macs(form) != work::macs(nest);
+  layer = std::move(other);
+  return has_zeros ? "a data gradient with zeros between the elements of its input: the array does not skip them"
+                   : "a data gradient as a convolution over the output's gradient";
+}
+
 std::string equation(const cost::Layer& layer) {
   const auto indices = [&](const cost::Operand& operand) {
     std::vector<std::string> axes;
     for (const work::Axis& axis : operand.axes) {
-      std::vector<std::string> terms;
-      for (const work::Term& term : axis.terms)
-        if (layer.dimensions[term.dimension].size > 1)
-          terms.push_back(term.coefficient == 1
-                              ? layer.dimensions[term.dimension].name
-                              : fmt::format("{}·{}", term.coefficient, layer.dimensions[term.dimension].name));
-      if (!terms.empty()) axes.push_back(fmt::format("{}", fmt::join(terms, "+")));
+      std::string sum;
+      for (const work::Term& term : axis.terms) {
+        const work::Dimension& d = layer.dimensions[term.dimension];
+        if (d.size == 1) continue;
+        if (term.coefficient < 0)
+          sum += "-";
+        else if (!sum.empty())
+          sum += "+";
+        const std::int64_t times = std::abs(term.coefficient);
+        sum += times == 1 ? d.name : fmt::format("{}·{}", times, d.name);
+      }
+      if (!sum.empty()) axes.push_back(std::move(sum));
     }
     return fmt::format("{}[{}]", operand.name, fmt::join(axes, ", "));
   };

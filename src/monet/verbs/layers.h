@@ -23,6 +23,7 @@ struct LayerRequest {
 
 struct FoundLayers {
   std::vector<cost::Layer> layers{};
+  std::vector<work::LoopNest> nests{};  // of each layer; none for those of a file
   std::vector<Diagnostic> warnings{};
   std::vector<std::string> notes{};
   std::vector<DocumentInput> inputs{};
@@ -37,6 +38,10 @@ FoundLayers find_layers(const LayerRequest& request);
 // of 32. Whatever the layer, formats wider than the innermost memories are narrowed to what these hold. Says what was
 // done, if anything.
 std::optional<std::string> fit_formats(cost::Layer& layer, const hardware::Core& core, bool takes_native);
+
+// The form in which the core's array computes a layer (cost/forms.h): data gradients may be scattered or gathered.
+// Says so if it is another.
+std::optional<std::string> fit_form(cost::Layer& layer, const work::LoopNest& nest, const hardware::Core& core);
 
 // "O[K,OY,OX] += I[…] · W[…]": dimensions each operand changes along.
 std::string equation(const cost::Layer& layer);

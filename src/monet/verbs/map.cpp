@@ -9,9 +9,12 @@
 
 #include "monet/base/file.h"
 #include "monet/base/nearest.h"
+#include "monet/base/parallel.h"
 #include "monet/base/sha256.h"
+#include "monet/cost/cache.h"
 #include "monet/cost/zigzag_files.h"
 #include "monet/hardware/library.h"
+#include "monet/hardware/offchip.h"
 #include "monet/verbs/hardware.h"
 #include "monet/verbs/mapping_options.h"
 
@@ -78,7 +81,7 @@ cost::MapOptions options_of(const MapRequest& request, double clock_hz, std::vec
   o.clock_hz = clock_hz;
   if (!o.quirks.greedy_allocation && (!request.lpf.empty() || request.even))
     notes.push_back(
-        "--lpf and --even are for --quirks greedy_allocation: without it the optimum over all factors and "
+        "--lpf and --even are for --quirks greedy-allocation: without it the optimum over all factors and "
         "allocations is found");
   return o;
 }
@@ -145,6 +148,9 @@ MapRun map_layers(const MapRequest& request) {
   const auto [chip, core_name] = split_core(request.hardware);
   run.chip = describe_hardware({.hardware = chip, .parameters = request.parameters});
   run.core = choose_core(run.chip.hardware, core_name, run.notes);
+  // A layer alone comes from off the chip and goes back there.
+  run.chip.hardware.cores[run.core] =
+      hardware::with_offchip(run.chip.hardware, hardware::CoreId{static_cast<std::uint32_t>(run.core)});
   const hardware::Core& core = run.chosen_core();
   if (!core.array) refuse("--on", fmt::format("core '{}' has no array, only vector lanes or memories", core.name));
   run.options = options_of(request, run.chip.hardware.clock_hz.value, run.notes);
@@ -162,16 +168,20 @@ MapRun map_layers(const MapRequest& request) {
     run.warnings.insert(run.warnings.end(), parsed.warnings.begin(), parsed.warnings.end());
     entries = std::move(parsed.file.requests);
   }
-  for (cost::Layer& layer : found.layers) {
-    MappedLayer m{.layer = std::move(layer)};
+  cost::Cache cache;  // models repeat their layers
+  run.layers.resize(found.layers.size());
+  parallel_for(found.layers.size(), request.threads, [&](std::size_t i) {
+    MappedLayer m{.layer = std::move(found.layers[i])};
+    if (i < found.nests.size())
+      if (const std::optional<std::string> note = fit_form(m.layer, found.nests[i], core)) m.notes.push_back(*note);
     if (!found.bits_are_given)
       if (const std::optional<std::string> note = fit_formats(m.layer, core, found.is_bare)) m.notes.push_back(*note);
-    cost::MapResult result = map_layer(m.layer, core, asked_of(request, entries, m.layer, core), run.options);
+    cost::MapResult result = cache.map(m.layer, core, asked_of(request, entries, m.layer, core), run.options);
     m.mapped = std::move(result.mapped);
     m.reason = std::move(result.reason);
     if (!m.mapped) explain_infeasible(core, m);
-    run.layers.push_back(std::move(m));
-  }
+    run.layers[i] = std::move(m);
+  });
   return run;
 }
 

@@ -26,7 +26,8 @@ struct MapRequest {
   std::string lpf{};  // a number or "none"
   bool even = false;
   std::int64_t spatials = 3;
-  bool mixed = false;  // several loops on one array dimension
+  bool mixed = false;       // several loops on one array dimension
+  std::size_t threads = 0;  // 0: as many as the machine has; does not change the result
 };
 
 struct MappedLayer {

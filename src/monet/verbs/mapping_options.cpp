@@ -71,38 +71,24 @@ Loop parse_loop(const std::string& flag, const std::string& text, const cost::La
 
 }  // namespace
 
-const std::vector<QuirkName>& quirk_names() {
-  using Q = cost::Quirks;
-  static const std::vector<QuirkName> kNames{{"fractional_unrolling", &Q::fractional_unrolling},
-                                             {"uniform_tiles", &Q::uniform_tiles},
-                                             {"negative_overlap", &Q::negative_overlap},
-                                             {"set_order", &Q::set_order},
-                                             {"inner_pins", &Q::inner_pins},
-                                             {"greedy_allocation", &Q::greedy_allocation},
-                                             {"ordered_buffering", &Q::ordered_buffering},
-                                             {"worst_port", &Q::worst_port},
-                                             {"unbounded_hiding", &Q::unbounded_hiding},
-                                             {"last_half_shared", &Q::last_half_shared},
-                                             {"ignored_memory_options", &Q::ignored_memory_options},
-                                             {"no_leakage", &Q::no_leakage}};
-  return kNames;
-}
-
 cost::Quirks parse_quirks(const std::string& text) {
   cost::Quirks quirks;
   std::vector<std::string> known{"zigzag"};
-  for (const QuirkName& quirk : quirk_names()) known.push_back(quirk.name);
-  for (const std::string& word : split(text, ", ")) {
+  for (const auto& quirk : cost::kQuirkNames) known.emplace_back(quirk.first);
+  for (std::string word : split(text, ", ")) {
+    const bool on = !word.starts_with("-");
+    if (!on) word.erase(0, 1);
+    std::replace(word.begin(), word.end(), '_', '-');
     if (word == "zigzag") {
-      quirks = cost::kZigzagQuirks;
+      quirks = on ? cost::kZigzagQuirks : cost::Quirks{};
       continue;
     }
-    const auto quirk = std::find_if(quirk_names().begin(), quirk_names().end(),
-                                    [&](const QuirkName& each) { return each.name == word; });
-    if (quirk == quirk_names().end())
+    const auto* quirk = std::find_if(cost::kQuirkNames.begin(), cost::kQuirkNames.end(),
+                                     [&](const auto& each) { return each.first == word; });
+    if (quirk == cost::kQuirkNames.end())
       refuse("--quirks", fmt::format("unknown quirk '{}'", word.substr(0, 40)),
              did_you_mean(word, known, fmt::format("known: {}", fmt::join(known, ", "))));
-    quirks.*(quirk->member) = true;
+    quirks.*(quirk->second) = on;
   }
   return quirks;
 }

@@ -11,13 +11,8 @@ namespace monet {
 
 // What a user asks of a mapping, in the words of the command line. All throw InputError with the nearest name.
 
-// "zigzag": all of them; or names with commas between.
+// "zigzag": all of them; names with commas between; "zigzag,-worst-port": all but one.
 cost::Quirks parse_quirks(const std::string& text);
-struct QuirkName {
-  std::string name{};
-  bool cost::Quirks::*member = nullptr;
-};
-const std::vector<QuirkName>& quirk_names();
 
 cost::Criterion parse_criterion(const std::string& text);  // latency, energy, edp
 

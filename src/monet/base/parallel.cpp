@@ -1,0 +1,41 @@
+#include "monet/base/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace monet {
+
+void parallel_for(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {
+  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  threads = std::min(threads, count);
+  if (threads <= 1) {
+    for (std::size_t i = 0; i < count; ++i) work(i);
+    return;
+  }
+  std::vector<std::exception_ptr> failures(count);
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> failed = false;
+  const auto run = [&] {
+    // Indices are taken in order and what is taken is done, so every one below a failed one is.
+    while (!failed) {
+      const std::size_t i = next++;
+      if (i >= count) return;
+      try {
+        work(i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+        failed = true;
+      }
+    }
+  };
+  std::vector<std::thread> pool;
+  for (std::size_t t = 0; t < threads; ++t) pool.emplace_back(run);
+  for (std::thread& thread : pool) thread.join();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace monet
