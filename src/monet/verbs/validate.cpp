@@ -95,7 +95,7 @@ std::string failures_text(const ValidationSuite& suite) {
   Table table({"case", "figure", "ours", "theirs", "error"});
   std::size_t failing = 0;
   for (const ValidationRow& row : suite.rows) {
-    if (row.matches || ++failing > kFailuresShown) continue;
+    if (row.matches || !row.comparable || ++failing > kFailuresShown) continue;
     table.row({row.id, row.figure, shown(row.ours), shown(row.theirs), fmt::format("{:+.1e}", row.error)});
   }
   if (failing == 0) return "";
@@ -111,7 +111,7 @@ std::string refusals_text(const ValidationSuite& suite) {
   std::string out;
   std::size_t count = 0;
   for (const ValidationRow& row : suite.rows) {
-    if (row.figure != "feasible" || !row.matches || ++count > kRefusalsShown) continue;
+    if (row.figure != "feasible" || (row.comparable && !row.matches) || ++count > kRefusalsShown) continue;
     const bool is_refused = std::holds_alternative<std::string>(row.ours);
     out += fmt::format("  {}\n    ours    {}\n    theirs  {}\n", row.id,
                        is_refused ? shown(row.ours) : shown(row.ours) + " cycles: nothing is wrong with it",
@@ -127,6 +127,11 @@ std::string refusals_text(const ValidationSuite& suite) {
 std::size_t ValidationSuite::exact() const {
   return static_cast<std::size_t>(
       std::count_if(rows.begin(), rows.end(), [](const ValidationRow& row) { return row.matches; }));
+}
+
+std::size_t ValidationSuite::uncomparable() const {
+  return static_cast<std::size_t>(
+      std::count_if(rows.begin(), rows.end(), [](const ValidationRow& row) { return !row.comparable; }));
 }
 
 double ValidationSuite::mean_abs_error() const {
@@ -182,16 +187,17 @@ ValidateResult validate(const ValidateRequest& request) {
   for (const CaseFile& file : files) run_file(file, request, accelerators, result.suites);
   result.matches = !result.suites.empty();
   for (const ValidationSuite& suite : result.suites)
-    result.matches = result.matches && suite.skipped.empty() && suite.exact() == suite.rows.size();
+    result.matches =
+        result.matches && suite.skipped.empty() && suite.exact() + suite.uncomparable() == suite.rows.size();
   return result;
 }
 
 std::string text(const ValidateResult& result) {
   std::string out = "MONET under --quirks zigzag against what ZigZag computed\n\n", failures;
-  Table table({"suite", "cases", "exact", "mean error", "median", "worst"});
+  Table table({"suite", "cases", "exact", "they crash", "mean error", "median", "worst"});
   for (const ValidationSuite& s : result.suites) {
-    table.row({s.name, grouped(s.rows.size()), grouped(s.exact()), scientific(s.mean_abs_error()),
-               scientific(s.median_abs_error()), scientific(s.worst_abs_error())});
+    table.row({s.name, grouped(s.rows.size()), grouped(s.exact()), grouped(s.uncomparable()),
+               scientific(s.mean_abs_error()), scientific(s.median_abs_error()), scientific(s.worst_abs_error())});
     failures += failures_text(s);
     for (const ValidationSuite::Skipped& skipped : s.skipped)
       failures += fmt::format("not run: {}: {} (--files DIR says where it is)\n", skipped.id, skipped.reason);
@@ -215,13 +221,15 @@ Json json(const ValidateResult& result) {
                     .set("theirs", to_json(row.theirs))
                     .set("error", row.error)
                     .set("figures", row.figures)
-                    .set("exact", row.matches));
+                    .set("exact", row.matches)
+                    .set("comparable", row.comparable));
     for (const ValidationSuite::Skipped& each : s.skipped)
       skipped.push(Json::object().set("id", each.id).set("reason", each.reason));
     suites.push(Json::object()
                     .set("name", s.name)
                     .set("cases", s.rows.size())
                     .set("exact", s.exact())
+                    .set("uncomparable", s.uncomparable())
                     .set("mean_abs_error", s.mean_abs_error())
                     .set("median_abs_error", s.median_abs_error())
                     .set("worst_abs_error", s.worst_abs_error())

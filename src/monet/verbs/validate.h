@@ -24,6 +24,7 @@ struct ValidationRow {
   double error = 0;                                    // (ours - theirs) / |theirs|; over 1 where theirs is 0
   std::size_t figures = 0;                             // compared
   bool matches = false;                                // all of them, each to its tolerance
+  bool comparable = true;                              // false: the reference failed by accident where we have a figure
 };
 
 struct ValidationSuite {
@@ -34,7 +35,7 @@ struct ValidationSuite {
   };
   std::vector<Skipped> skipped{};  // cases whose files were not found
 
-  std::size_t exact() const;
+  std::size_t exact() const, uncomparable() const;
   double mean_abs_error() const, median_abs_error() const, worst_abs_error() const;
 };
 

@@ -58,7 +58,7 @@ cost::Criterion criterion_of(const std::string& name) {
 
 cost::MapOptions options_of(const Value& search) {
   cost::MapOptions o{.criterion = criterion_of(text_of(search, "criterion", "latency")), .quirks = cost::kZigzagQuirks};
-  o.limit = static_cast<std::size_t>(std::clamp(number(search, "lpf_limit").value_or(6), 0.0, 64.0));
+  o.limit = static_cast<std::size_t>(std::clamp(number(search, "lpf_limit").value_or(6), 1.0, 64.0));
   o.even = text_of(search, "mapping_type", "uneven") == "even";
   o.spatial.generated =
       static_cast<std::size_t>(std::clamp(number(search, "nb_spatial_mappings").value_or(3), 1.0, 1e6));
@@ -231,8 +231,9 @@ ValidationRow refused_row(const ZigzagCase& c, const cost::MapResult& result) {
     row.ours = result.mapped->evaluation.latency;
   else
     row.ours = result.reason;
-  row.matches = !result.mapped || !is_verdict(theirs);
-  row.error = row.matches ? 0 : 1;
+  row.matches = !result.mapped;
+  row.comparable = row.matches || is_verdict(theirs);
+  row.error = row.matches || !row.comparable ? 0 : 1;
   return row;
 }
 

