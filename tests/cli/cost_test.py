@@ -80,13 +80,27 @@ class Map(Commands):
         names = [layer["layer"] for layer in layers["layers"]]
         self.assertIn("layer1.0.conv1", names)
         self.assertIn("layer1.0.conv1.weight_gradient", names)
-        self.assertAlmostEqual(layers["latency_cycles"], sum(layer["latency_cycles"] for layer in layers["layers"]))
+        for key in ("latency_cycles", "energy_pj"):
+            self.assertAlmostEqual(layers[key] / sum(work[key] for work in layers["layers"] + layers["vectors"]), 1)
         one = self.result("map", commands_test.SMALL_RESNET + "/layer1.0.conv1", "--on", "tpu_v3")
         self.assertEqual("layer1.0.conv1", one["layer"])
         self.write("net.yaml", "- {id: 7, operator_type: Gemm, equation: 'O[b][k]+=W[k][c]*I[b][c]', loop_dims: [B, K, C], "
                                "loop_sizes: [2, 32, 32], operand_precision: {W: 8, I: 8, O: 16, O_final: 8}}\n")
         self.assertEqual(self.result("map", "net.yaml", "--on", "tpu_like"), self.result("map", "net.yaml/7", "--on", "tpu_like"))
         self.assertIn("no layer '8'", self.refused("map", "net.yaml/8", "--on", "tpu_like"))
+
+    def test_element_wise_work_has_a_cost_too(self):
+        work = self.result("map", commands_test.SMALL_RESNET + "/layer1.0.add", "--on", "tpu_v3")
+        self.assertEqual("layer1.0.add", work["node"])
+        self.assertGreater(work["latency_cycles"], work["ideal_cycles"])
+        parts = work["compute_energy_pj"] + sum(work["memory_energy_pj"].values()) + work["static_energy_pj"]
+        self.assertAlmostEqual(work["energy_pj"] / parts, 1)
+        self.assertEqual([], work["assumed_functions"])
+        # No vector unit, and no figure for a root: said to be assumed.
+        root = self.result("map", "mlp/layers.0.bias.update.root", "--on", "tpu_like")
+        self.assertEqual(["sqrt"], [f["function"] for f in root["assumed_functions"]])
+        self.assertIn("assumed  sqrt", self.ok("map", "mlp/layers.0.bias.update.root", "--on", "tpu_like"))
+        self.assertIn("no loop nest", self.refused("explain", "mlp/layers.0.bias.update.root", "energy", "--on", "tpu_like"))
 
     def test_infeasible_says_what_is_missing(self):
         run = self.run_monet("map", "gemm:d=100000,k=100000,c=100000", "--on", "tpu_like")

@@ -43,7 +43,7 @@ BoundaryTile make_tile(const Problem& p, const OperandProblem& o, std::size_t b,
     add_flow(p, o, b, Direction::ReadToLow, inside, bits, all, tile);
     if (b > 0) add_flow(p, o, b - 1, Direction::WriteFromHigh, inside, bits, all, tile);
   }
-  if (b > 0) tile.bits = count_tiles(p, o, inside, b, 1, 1).largest * bits;
+  if (b > 0) tile.elements = count_tiles(p, o, inside, b, 1, 1).largest;
   return tile;
 }
 
@@ -59,7 +59,9 @@ Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, 
     : operand_(operand), boundary_(boundary), strides_(lattice.kinds().size(), 0) {
   const OperandProblem& o = p.operands[operand];
   if (boundary > 0) memory_ = o.memory[boundary - 1];
-  has_sums_ = o.is_output;
+  is_output_ = o.is_output;
+  bits_ = o.bits;
+  sum_bits_ = std::max(o.bits, o.partial_bits);
   copies_ = o.fractional.copies[boundary + 1];
   std::vector<LoopKind> kinds;
   std::size_t size = 1;
@@ -86,9 +88,9 @@ Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, 
     // The array holds one element a lane: no relevant loop is inside of it.
     const bool fits = boundary > 0 || i == 0;
     finished_.push_back(fits ? make_tile(p, o, boundary, inside, all, false) : BoundaryTile{});
-    if (has_sums_) partial_.push_back(fits ? make_tile(p, o, boundary, inside, all, true) : BoundaryTile{});
+    if (is_output_) partial_.push_back(fits ? make_tile(p, o, boundary, inside, all, true) : BoundaryTile{});
     overlap_.push_back(o.relations.empty() ? 1 : count_tiles(p, o, inside, boundary + 1, 1, 1).elements / once);
-    allowed_.push_back(fits && (boundary == 0 || finished_.back().bits <= p.memories[memory_].size_bits));
+    allowed_.push_back(fits && (boundary == 0 || held_bits(i, false) <= p.memories[memory_].size_bits));
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       if (e[k]++ < kinds[k].count) break;
       e[k] = 0;

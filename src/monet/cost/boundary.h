@@ -29,7 +29,7 @@ struct BoundaryFlow {
 struct BoundaryTile {
   std::array<BoundaryFlow, 4> flows{};
   std::uint32_t count = 0;
-  double bits = 0;  // held below, per instance
+  double elements = 0;  // held below, per instance
 };
 
 class Boundary {
@@ -39,7 +39,10 @@ class Boundary {
   bool is_array() const { return boundary_ == 0; }
   std::size_t operand() const { return operand_; }
   std::size_t memory() const { return memory_; }  // below; not of the array boundary
-  double smallest_bits(std::size_t projected) const { return finished_[projected].bits; }
+  // Of the tile in the memory below: sums that are not complete when they come there are kept as such.
+  double held_bits(std::size_t projected, bool sums) const {
+    return finished_[projected].elements * (sums ? sum_bits_ : bits_);
+  }
 
   // Index of the tile among those this operand can tell apart.
   std::size_t project(const Exponents& e) const;
@@ -47,8 +50,12 @@ class Boundary {
 
   // How often the loops outside come back, given the product of the irrelevant ones inside.
   double returns(double irrelevant_inside) const { return irrelevant_ / irrelevant_inside; }
+  // Whether what crosses are incomplete sums.
+  bool has_sums(std::size_t projected, double returns) const {
+    return is_output_ && copies_ * returns * overlap_[projected] > 1;
+  }
   const BoundaryTile& tile(std::size_t projected, double returns) const {
-    return has_sums_ && copies_ * returns * overlap_[projected] > 1 ? partial_[projected] : finished_[projected];
+    return has_sums(projected, returns) ? partial_[projected] : finished_[projected];
   }
   double energy_pj(std::size_t projected, double returns) const;
   double least_wait() const { return least_wait_; }  // before the first step (after the last, for the output)
@@ -57,7 +64,8 @@ class Boundary {
  private:
   std::size_t operand_, boundary_, memory_ = 0;
   std::vector<std::size_t> strides_;
-  bool has_sums_ = false;
+  bool is_output_ = false;
+  double bits_ = 0, sum_bits_ = 0;
   double irrelevant_ = 1, copies_ = 1, least_wait_ = 0;
   std::vector<BoundaryTile> finished_, partial_;
   std::vector<double> overlap_;

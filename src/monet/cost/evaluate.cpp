@@ -269,6 +269,11 @@ void count_exactly(const Problem& p, const OperandProblem& o, Nest& n, std::span
     n.fractional[l] = n.integer[l] = count_tiles(p, o, n.extents[l], l, 1, 1).largest;
 }
 
+// Sums that are not complete when they reach a memory are kept there as such while they grow.
+double held_bits(const OperandProblem& o, bool sums) {
+  return o.is_output && sums ? std::max(o.bits, o.partial_bits) : o.bits;
+}
+
 double tile_bits(const OperandProblem& o, const Nest& n, std::size_t level, double elements) {
   return elements * (o.is_output && n.sums[level] ? o.partial_bits : o.bits);
 }
@@ -541,7 +546,8 @@ Costs evaluate(const Problem& p, std::span<const TemporalLoop> order, Evaluation
     if (!p.quirks.uniform_tiles) count_exactly(p, operand, nests[o], e.levels[o]);
     for (std::size_t m = 0; m < operand.memories; ++m) {
       MemoryLevel& level = e.levels[o][m];
-      level.tile_bits = tile_bits(operand, nests[o], m + 1, nests[o].fractional[m + 1]);
+      level.tile_bits = p.quirks.uniform_tiles ? tile_bits(operand, nests[o], m + 1, nests[o].fractional[m + 1])
+                                               : held_bits(operand, nests[o].sums[m]) * nests[o].fractional[m + 1];
       level.spare_bits = floor_of(level.tile_bits / nests[o].tops[m + 1].relevant);
       level.is_double_buffered = e.doubled[o][m];
     }

@@ -9,14 +9,20 @@
 namespace monet::cost {
 namespace {
 
-// What a core unrolls where the request says nothing.
-MappingRequest with_dataflow(const hardware::Core& core, MappingRequest request) {
+// What a core unrolls where the request says nothing. A core that can do otherwise fills array dimensions for which the
+// layer has none of the usual loops with others.
+MappingRequest with_dataflow(const Layer& layer, const hardware::Core& core, MappingRequest request) {
   if (!core.array || core.unrollings.empty()) return request;
   const bool is_fixed = core.dataflow == hardware::Dataflow::Fixed;
   if (!is_fixed && (!request.spatial.empty() || !request.hints.empty())) return request;
   request.spatial.clear();
-  for (std::size_t a = 0; a < core.unrollings.size(); ++a)
-    request.spatial.emplace_back(core.array->dimensions[a].name, core.unrollings[a]);
+  for (std::size_t a = 0; a < core.unrollings.size(); ++a) {
+    const bool serves = std::any_of(core.unrollings[a].begin(), core.unrollings[a].end(), [&](const auto& unrolling) {
+      return std::any_of(layer.dimensions.begin(), layer.dimensions.end(),
+                         [&](const work::Dimension& d) { return d.name == unrolling.dimension && d.size > 1; });
+    });
+    if (serves || is_fixed) request.spatial.emplace_back(core.array->dimensions[a].name, core.unrollings[a]);
+  }
   return request;
 }
 
@@ -95,7 +101,7 @@ Layer with_slots(Layer layer, const MappingRequest& request) {
 
 MapResult map_layer(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                     const MapOptions& options) {
-  const MappingRequest wanted = with_dataflow(core, request);
+  const MappingRequest wanted = with_dataflow(layer, core, request);
   const Layer placed = with_slots(layer, request);
   SpatialOptions spatial = options.spatial;
   spatial.quirks = options.quirks;

@@ -36,8 +36,9 @@ struct Label {
   std::uint8_t kind = 0;                              // of the loop that was added last
   std::array<std::uint8_t, kMaxOperands> cuts{};      // boundaries cut so far
   std::array<std::uint8_t, kMaxOperands> cut_here{};  // of them, at the tile before the last loop
-  std::uint8_t doubled = 0;                           // bit per operand: the first of them has a second buffer
-  std::array<float, kMaxOperands> run{};              // product of the loops since the operand last changed
+  bool sums = false;                      // incomplete sums crossed the boundary of the output that was cut last
+  std::uint8_t doubled = 0;               // bit per operand: the first of them has a second buffer
+  std::array<float, kMaxOperands> run{};  // product of the loops since the operand last changed
   Exponents exponents{};
 };
 
@@ -85,8 +86,9 @@ class Search {
   bool is_pinned(const Label& l, const LoopKind& kind) const;
   bool is_held(const Label& l, std::size_t operand, std::size_t level) const;
   void list_cuttings(const Label& l, std::size_t kind, std::vector<Cutting>& list) const;
-  bool apply(const Label& l, const Cutting& cutting, double periods, std::span<double> r) const;
+  bool apply(const Label& l, const Cutting& cutting, double periods, std::span<double> r, bool& sums) const;
   bool fits_later(const Label& l, std::span<double> r) const;
+  bool fits_top(const Label& l, std::span<double> r) const;
   void forget_closed(const Label& l, std::span<double> r) const;
   Costs bound(const Label& l, std::span<double> r) const;
   void add_wait(std::size_t operand, const BoundaryTile& tile, double wait, std::span<double> r) const;
@@ -122,6 +124,7 @@ class Search {
   std::unordered_map<std::string, std::vector<std::uint32_t>> by_state_;
   double iterations_ = 1;
   std::size_t loops_ = 0;
+  double output_elements_ = 0;
   std::optional<std::uint32_t> best_;
   Costs best_costs_{};
   Optimum result_;
@@ -226,7 +229,8 @@ void Search::list_cuttings(const Label& l, std::size_t kind, std::vector<Cutting
 }
 
 // Makes the cuts at the tile of `l`; false if they do not fit.
-bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::span<double> r) const {
+bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::span<double> r, bool& sums) const {
+  sums = l.sums;
   std::array<Arrival, kMaxOperands * kMaxMemories * 4> arrivals;
   struct Pair {
     const BoundaryTile* tile;
@@ -249,9 +253,10 @@ bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::
         doubled = (cutting.doubled >> o & 1u) != 0 && run == l.run[o] &&
                   (run > 1 || p_.memories[boundary.memory()].always_doubles);
         double& bits = used(r, boundary.memory());
-        bits += doubled ? 2 * tile.bits : tile.bits;
+        bits += (doubled ? 2 : 1) * boundary.held_bits(at, o == 0 && sums);
         if (bits > p_.memories[boundary.memory()].size_bits) return false;
       }
+      if (o == 0) sums = boundary.has_sums(at, returns);
       const double passes = boundary.is_array() || doubled ? 1 : run;
       for (std::uint32_t f = 0; f < tile.count; ++f) {
         r[kEnergy] += tile.flows[f].energy_pj(returns);
@@ -308,11 +313,19 @@ bool Search::fits_later(const Label& l, std::span<double> r) const {
     for (std::size_t i = 0; i < p_.memories[m].operands.size(); ++i) {
       const std::size_t o = p_.memories[m].operands[i], b = p_.memories[m].level[i] + 1;
       if (b >= boundaries_[o].size() || b < l.cuts[o]) continue;  // top memory (counted at the start), or cut
-      bits += boundaries_[o][b].smallest_bits(boundaries_[o][b].project(l.exponents));
+      bits += boundaries_[o][b].held_bits(boundaries_[o][b].project(l.exponents), false);
     }
     if (bits > p_.memories[m].size_bits) return false;
   }
   return true;
+}
+
+// The output's highest memory was counted with complete sums.
+bool Search::fits_top(const Label& l, std::span<double> r) const {
+  const OperandProblem& o = p_.operands[0];
+  const std::size_t top = o.memory[o.memories - 1];
+  const double more = l.sums ? std::max(0.0, o.partial_bits - o.bits) * output_elements_ : 0;
+  return used(r, top) + more <= p_.memories[top].size_bits;
 }
 
 // A port or memory that nothing still to be cut uses cannot become the bottleneck any more: a port is never busier than
@@ -333,7 +346,7 @@ void Search::forget_closed(const Label& l, std::span<double> r) const {
       const std::size_t o = p_.memories[m].operands[i], b = p_.memories[m].level[i] + 1;
       open = open || (b < boundaries_[o].size() && b >= l.cuts[o]);
     }
-    if (!open) used(r, m) = 0;
+    if (!open && m != p_.operands[0].memory[p_.operands[0].memories - 1]) used(r, m) = 0;
   }
 }
 
@@ -366,6 +379,7 @@ void Search::keep(Label l, std::span<double> r) {
   if (best_ && !(rank < rank_of(options_.criterion, best_costs_))) return;
   std::string key(reinterpret_cast<const char*>(&l.index), sizeof l.index);
   key.append(reinterpret_cast<const char*>(l.cuts.data()), sizeof l.cuts);
+  key.push_back(l.sums ? '1' : '0');
   for (std::size_t o = 0; o < p_.operands.size(); ++o) {
     const float run = l.cuts[o] == boundaries_[o].size() ? 1.0f : l.run[o];
     key.append(reinterpret_cast<const char*>(&run), sizeof run);
@@ -408,8 +422,10 @@ void Search::expand(std::uint32_t label) {
     list_cuttings(from, k, cuttings);
     for (const Cutting& cutting : cuttings) {
       r = spent;
-      if (!apply(from, cutting, periods, r)) continue;
+      bool incomplete = false;
+      if (!apply(from, cutting, periods, r, incomplete)) continue;
       Label to = from;
+      to.sums = incomplete;
       to.parent = label;
       to.kind = static_cast<std::uint8_t>(k);
       to.cut_here = cutting.count;
@@ -469,7 +485,9 @@ Optimum Search::run() {
   for (std::size_t o = 0; o < p_.operands.size(); ++o) {
     const OperandProblem& operand = p_.operands[o];
     const std::size_t top = operand.memory[operand.memories - 1];
-    used(r, top) += count_tiles(p_, operand, lattice_.extents(last), operand.memories, 1, 1).largest * operand.bits;
+    const double elements = count_tiles(p_, operand, lattice_.extents(last), operand.memories, 1, 1).largest;
+    if (o == 0) output_elements_ = elements;
+    used(r, top) += elements * operand.bits;
     if (used(r, top) > p_.memories[top].size_bits) return result_;
   }
   Label start;
@@ -477,7 +495,7 @@ Optimum Search::run() {
   // Sums go to the lowest memory at every step.
   Cutting sums;
   sums.count[0] = 1;
-  if (!apply(start, sums, iterations_, r)) return result_;
+  if (!apply(start, sums, iterations_, r, start.sums)) return result_;
   start.cuts[0] = 1;
   keep(start, r);
   while (!queue_.empty()) {
@@ -502,7 +520,7 @@ Optimum Search::run() {
     Cutting rest;
     for (std::size_t o = 0; o < p_.operands.size(); ++o)
       rest.count[o] = static_cast<std::uint8_t>(boundaries_[o].size() - l.cuts[o]);
-    if (!apply(l, rest, 1, end)) continue;
+    if (!apply(l, rest, 1, end, l.sums) || !fits_top(l, end)) continue;
     for (std::size_t o = 0; o < p_.operands.size(); ++o) l.cuts[o] = static_cast<std::uint8_t>(boundaries_[o].size());
     const Costs costs = bound(l, end);
     if (best_ && !(rank_of(options_.criterion, costs) < rank_of(options_.criterion, best_costs_))) continue;

@@ -259,6 +259,18 @@ void set_temporal(Problem& p) {
       p.temporal[step.dimension] = std::ceil(p.temporal[step.dimension] / step.factor);
 }
 
+// The narrowest number format of the array that holds the wider of the inputs; none: what the array does in any.
+const hardware::MacCost* mac_format(const Layer& layer, const hardware::Array& array) {
+  double wanted = 0;
+  for (const Operand& operand : layer.operands)
+    if (operand.slot != Slot::Output) wanted = std::max(wanted, operand.bits);
+  const hardware::MacCost* best = nullptr;
+  for (const hardware::MacCost& format : array.formats)
+    if (bits(format.multiplicand) >= wanted && (!best || bits(format.multiplicand) < bits(best->multiplicand)))
+      best = &format;
+  return best;
+}
+
 }  // namespace
 
 Problem make_problem(const Layer& layer, const Core& core, const Spatial& spatial, const Quirks& quirks,
@@ -286,6 +298,10 @@ Problem make_problem(const Layer& layer, const Core& core, const Spatial& spatia
   // Accesses and cycles are counted in 64 bits; a word of 64 bits for each multiplication leaves room enough.
   if (p.macs > 0x1p56) refuse(layer, fmt::format("{:.3g} multiplications, at most 2^56 are modelled", p.macs));
   p.mac_pj = core.array->mac_energy_pj.value;
+  if (const hardware::MacCost* format = mac_format(layer, *core.array)) {
+    p.mac_pj = format->energy_pj.value;
+    p.cycles_per_mac = static_cast<double>(format->cycles);
+  }
   if (core.array->imc) {
     p.cycles_per_mac = static_cast<double>(core.array->imc->activation_bits) /
                        static_cast<double>(std::max<std::int64_t>(core.array->imc->serial_bits, 1));

@@ -294,6 +294,10 @@ Explanation explain(const ExplainRequest& request) {
     asked.layer.layer = request.run;
   }
   Explanation out{.map = map_layers(asked)};
+  if (out.map.layers.empty())
+    throw InputError(Diagnostic{.where = "RUN",
+                                .message = "element-wise work has no loop nest to explain",
+                                .hint = "monet map shows all there is to it"});
   for (std::size_t i = out.map.layers.size(); i-- > 0;)
     if (out.map.layers[i].mapped) out.layer = i;
   if (!out.map.layers[out.layer].mapped) return out;

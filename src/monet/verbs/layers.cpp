@@ -213,33 +213,24 @@ void find_in_model(const LayerRequest& request, const std::string& model, const 
   found.inputs = std::move(prepared.inputs);
   found.warnings = std::move(prepared.warnings);
   const Graph graph = decompose(std::move(prepared.graph));
-  std::vector<std::string> names, vector_works;
+  std::vector<std::string> names;
   for (const Node& node : graph.nodes)
-    if (is_single_work(node.op) && std::holds_alternative<work::LoopNest>(lower(graph, node)))
-      names.push_back(node.name);
+    if (is_single_work(node.op)) names.push_back(node.name);
   for (const Node* node : nodes_named(graph, name)) {
     if (!is_single_work(node->op)) continue;
     const work::Work work = lower(graph, *node);
     const work::LoopNest* nest = std::get_if<work::LoopNest>(&work);
     if (nest == nullptr) {
-      vector_works.push_back(node->name);
+      found.vectors.push_back({node->name, std::get<work::VectorWork>(work)});
       continue;
     }
     found.nests.push_back(*nest);
     found.layers.push_back(cost::layer_of(*nest, node->name));
     found.layers.back().operator_type = std::holds_alternative<Conv>(node->op) ? "Conv" : "Gemm";
   }
-  if (!found.layers.empty()) {
-    if (!vector_works.empty())
-      found.notes.push_back(
-          fmt::format("{} more nodes are element-wise work, which has no loop nest", vector_works.size()));
-    return;
-  }
-  if (!vector_works.empty())
-    refuse(request.layer, fmt::format("node '{}' is element-wise work, which has no loop nest", vector_works.front()),
-           fmt::format("loop nests are {}", first_names(names)));
+  if (!found.layers.empty() || !found.vectors.empty()) return;
   refuse(request.layer, fmt::format("no node '{}' in {}", name.substr(0, 60), model),
-         did_you_mean(name, names, fmt::format("loop nests are {}", first_names(names))));
+         did_you_mean(name, names, fmt::format("it has {}", first_names(names))));
 }
 
 // ---- Number formats ----

@@ -21,9 +21,15 @@ struct LayerRequest {
   ModelRequest model{};           // of MODEL/node, all but the model itself
 };
 
+struct VectorNode {
+  std::string name{};
+  work::VectorWork work{};
+};
+
 struct FoundLayers {
   std::vector<cost::Layer> layers{};
   std::vector<work::LoopNest> nests{};  // of each layer; none for those of a file
+  std::vector<VectorNode> vectors{};    // nodes of a model that are element-wise work
   std::vector<Diagnostic> warnings{};
   std::vector<std::string> notes{};
   std::vector<DocumentInput> inputs{};

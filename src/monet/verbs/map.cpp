@@ -152,9 +152,10 @@ MapRun map_layers(const MapRequest& request) {
   run.chip.hardware.cores[run.core] =
       hardware::with_offchip(run.chip.hardware, hardware::CoreId{static_cast<std::uint32_t>(run.core)});
   const hardware::Core& core = run.chosen_core();
-  if (!core.array) refuse("--on", fmt::format("core '{}' has no array, only vector lanes or memories", core.name));
   run.options = options_of(request, run.chip.hardware.clock_hz.value, run.notes);
   FoundLayers found = find_layers(request.layer);
+  if (!core.array && !found.layers.empty())
+    refuse("--on", fmt::format("core '{}' has no array, only vector lanes or memories", core.name));
   run.inputs = document_inputs(run.chip);
   run.inputs.insert(run.inputs.end(), found.inputs.begin(), found.inputs.end());
   run.warnings = run.chip.warnings;
@@ -182,6 +183,10 @@ MapRun map_layers(const MapRequest& request) {
     if (!m.mapped) explain_infeasible(core, m);
     run.layers[i] = std::move(m);
   });
+  for (VectorNode& node : found.vectors) {
+    cost::VectorCost vector = cost::vector_cost(node.work, core, run.chip.hardware.clock_hz.value);
+    run.vectors.push_back({std::move(node.name), std::move(node.work), std::move(vector)});
+  }
   return run;
 }
 

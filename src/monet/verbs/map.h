@@ -7,6 +7,7 @@
 
 #include "monet/base/json.h"
 #include "monet/cost/map.h"
+#include "monet/cost/vector.h"
 #include "monet/hardware/load.h"
 #include "monet/report/document.h"
 #include "monet/verbs/layers.h"
@@ -38,11 +39,19 @@ struct MappedLayer {
   std::vector<std::string> notes{};
 };
 
+// A node of a model that is element-wise work, a reduction or data movement.
+struct MappedVector {
+  std::string name{};
+  work::VectorWork work{};
+  cost::VectorCost cost{};
+};
+
 struct MapRun {
   hardware::Loaded chip{};
   std::size_t core = 0;
   cost::MapOptions options{};
   std::vector<MappedLayer> layers{};
+  std::vector<MappedVector> vectors{};
   std::vector<std::string> notes{};
   std::vector<Diagnostic> warnings{};
   std::vector<DocumentInput> inputs{};

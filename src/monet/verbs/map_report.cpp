@@ -11,6 +11,7 @@
 #include "monet/report/nest.h"
 #include "monet/report/table.h"
 #include "monet/verbs/map.h"
+#include "monet/verbs/map_vector.h"
 
 namespace monet {
 namespace {
@@ -243,7 +244,12 @@ Json layer_json(const MapRun& run, const MappedLayer& m) {
 }  // namespace
 
 std::string text(const MapRun& run) {
-  std::string out = run.layers.size() == 1 ? layer_text(run, run.layers[0]) : list_text(run);
+  const bool is_one = run.layers.size() + run.vectors.size() == 1;
+  std::string out;
+  if (is_one)
+    out = run.layers.empty() ? vector_text(run, run.vectors[0]) : layer_text(run, run.layers[0]);
+  else
+    out = (run.layers.empty() ? "" : list_text(run)) + (run.vectors.empty() ? "" : "\n" + vector_list(run));
   for (const std::string& note : run.notes) out += "note: " + note + "\n";
   return out;
 }
@@ -251,8 +257,10 @@ std::string text(const MapRun& run) {
 Json json(const MapRun& run) {
   Json notes = Json::array();
   for (const std::string& note : run.notes) notes.push(note);
-  if (run.layers.size() == 1) return layer_json(run, run.layers[0]).set("remarks", std::move(notes));
-  Json layers = Json::array();
+  if (run.layers.size() + run.vectors.size() == 1)
+    return (run.layers.empty() ? vector_json(run, run.vectors[0]) : layer_json(run, run.layers[0]))
+        .set("remarks", std::move(notes));
+  Json layers = Json::array(), vectors = Json::array();
   double cycles = 0, energy = 0;
   std::uint64_t evaluated = 0;
   for (const MappedLayer& m : run.layers) {
@@ -262,8 +270,14 @@ Json json(const MapRun& run) {
     energy += m.mapped->evaluation.energy_pj;
     evaluated += m.mapped->evaluated;
   }
+  for (const MappedVector& v : run.vectors) {
+    vectors.push(vector_json(run, v));
+    cycles += v.cost.latency;
+    energy += v.cost.energy_pj;
+  }
   return Json::object()
       .set("layers", std::move(layers))
+      .set("vectors", std::move(vectors))
       .set("feasible", run.is_feasible())
       .set("latency_cycles", cycles)
       .set("energy_pj", energy)
