@@ -1,7 +1,7 @@
 # The front doors. Everything is built in build/<preset> (CMakePresets.json); ccache is used when it is there.
 #   make demo      install what is missing, build, show what MONET does
 #   make test      install what is missing, build, run every test that fits in CI (.ci/run calls exactly this)
-#   make test-all  that, and the long ones: full oracle runs, fuzzing (FUZZ_SECONDS each), the benchmark
+#   make test-all  that, and the long ones: full oracle runs, fuzzing (FUZZ_SECONDS each), peers, the benchmark
 SHELL := /bin/bash
 CORES := $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 600
@@ -11,7 +11,7 @@ CTEST := ctest --output-on-failure --no-tests=error -j$(CORES)
 WITHOUT_TESTS = $(if $(wildcard build/release/CMakeCache.txt),,-DMONET_TESTS=OFF)
 SOURCES = $(shell find src tests bench -name '*.h' -o -name '*.cpp' 2>/dev/null)
 
-.PHONY: help demo build test test-release test-asan test-all test-long setup setup-test bench fuzz format clean
+.PHONY: help demo build test test-release test-asan test-all test-long setup setup-test setup-peers bench bench-peers fuzz format clean
 .NOTPARALLEL:
 
 help:
@@ -19,7 +19,7 @@ help:
 	@echo "make build     installs what is missing, builds build/release/monet"
 	@echo "make test      installs what is missing, builds, runs the tests that fit in CI"
 	@echo "make test-all  adds the long tests: full oracle runs, fuzzing, the benchmark"
-	@echo "make bench     times the verbs     make fuzz  fuzzes each reader for FUZZ_SECONDS ($(FUZZ_SECONDS))"
+	@echo "make bench     times the verbs     make bench-peers  against ZigZag and AccelForge     make fuzz  fuzzes each reader for FUZZ_SECONDS ($(FUZZ_SECONDS))"
 	@echo "make format    formats the C++     make clean removes build/ and out/"
 
 demo: build
@@ -48,9 +48,9 @@ test-asan: test-release
 	@echo "== test: unit tests with sanitizers"
 	@$(CTEST) --test-dir build/asan -L '^unit_'
 
-test-all: test test-long fuzz bench
+test-all: test test-long fuzz bench bench-peers
 
-test-long: test-release
+test-long: test-release setup-peers
 	@echo "== test: the long tests"
 	@$(CTEST) --test-dir build/release -L '^long$$' --no-tests=ignore
 
@@ -65,6 +65,10 @@ setup-test:
 	@tools/setup.sh test
 	@tools/oracles.sh
 
+setup-peers:
+	@echo "== setup: peers to compare with, in build/peers and build/peers_accelforge"
+	@tools/peers.sh
+
 fuzz: setup-test
 	@echo "== fuzz: every target for $(FUZZ_SECONDS) s"
 	@tools/fuzz.sh $(FUZZ_SECONDS)
@@ -72,6 +76,17 @@ fuzz: setup-test
 bench: build
 	@echo "== bench: wall time and memory of the verbs"
 	@/usr/bin/python3 bench/verbs.py build/release/monet
+
+# ZigZag takes a few minutes. Each half is left out by name where its peer is out of reach.
+bench-peers: build setup-peers
+	@echo "== bench: ZigZag and monet on the same searches"
+	@if [ -x build/peers/bin/python ]; then build/peers/bin/python bench/peers/zigzag.py --monet build/release/monet --brief; \
+	 else echo "skipped: ZigZag"; fi
+	@echo "== bench: AccelForge's best mappings and monet's"
+	@if [ -x build/peers_accelforge/bin/python ]; then \
+	 build/peers_accelforge/bin/python bench/peers/accelforge_cases.py --out build/accelforge.json && \
+	 /usr/bin/python3 bench/peers/accelforge.py --cases build/accelforge.json --monet build/release/monet; \
+	 else echo "skipped: AccelForge"; fi
 
 format:
 	@echo "== format: clang-format-14 over src, tests, bench"

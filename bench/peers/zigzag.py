@@ -308,6 +308,7 @@ def main():
     parser.add_argument("--runs", type=int, default=3, help="the fastest of this many runs counts, on both sides")
     parser.add_argument("--layers", type=int, default=200, help="layers in monet's evaluation run")
     parser.add_argument("--skip-network", action="store_true", help="leave out ZigZag's ResNet-18 (two minutes)")
+    parser.add_argument("--brief", action="store_true", help="figures only, without monet's whole answers")
     arguments = parser.parse_args()
     import zigzag
 
@@ -324,6 +325,9 @@ def main():
             }
             if "network" in theirs:
                 result["times_faster"]["network"] = round(theirs["network"]["cpu_s"] / ours["network"]["cpu_s"], 1)
+    if arguments.brief and result["monet"]:
+        result["monet"].pop("same_search", None)
+        result["monet"].get("network", {}).pop("answer", None)
     print(json.dumps(result, indent=2))
 
 
