@@ -58,6 +58,23 @@ double in_window(const Relation& r, std::int64_t a0, std::int64_t a1, std::int64
   return count;
 }
 
+// The groups of instances [first, last) along a, each of `wide` indices, that lie wholly inside what is stored.
+struct Inside {
+  std::int64_t first = 0, last = 0;
+};
+Inside inside(const Relation& r, std::int64_t size_a, std::int64_t wide, std::int64_t b0, std::int64_t b1) {
+  const std::int64_t shift = r.step_a * wide;  // from one group to the next
+  if (shift <= 0) return {};
+  const std::int64_t at_b0 = r.step_b * b0, at_b1 = r.step_b * (b1 - 1);
+  const std::int64_t low = r.offset + std::min(at_b0, at_b1);
+  const std::int64_t high = r.offset + r.step_a * (wide - 1) + std::max(at_b0, at_b1);
+  const std::int64_t room = static_cast<std::int64_t>(r.extent) - 1 - high;
+  const std::int64_t first = low < 0 ? (-low + shift - 1) / shift : 0;
+  const std::int64_t last = room < 0 ? 0 : std::min(size_a / wide, room / shift + 1);
+  return first < last ? Inside{first, last} : Inside{};
+}
+
+// Windows wholly inside what is stored are alike; only those at its ends are looked at one by one.
 Sizes along_relation(const Problem& p, const Relation& r, double tile_a, double tile_b, double instances_a,
                      double instances_b) {
   Sizes sizes;
@@ -65,14 +82,23 @@ Sizes along_relation(const Problem& p, const Relation& r, double tile_a, double 
   const auto step_a = static_cast<std::int64_t>(tile_a), step_b = static_cast<std::int64_t>(tile_b);
   const auto all_a = static_cast<std::int64_t>(tile_a * instances_a);
   const auto all_b = static_cast<std::int64_t>(tile_b * instances_b);
-  for (std::int64_t from_a = 0; from_a < size_a; from_a += all_a)
-    for (std::int64_t from_b = 0; from_b < size_b; from_b += all_b) {
-      double fullest = 0;
-      for (std::int64_t a = from_a; a < std::min(size_a, from_a + all_a); a += step_a)
-        for (std::int64_t b = from_b; b < std::min(size_b, from_b + all_b); b += step_b)
-          fullest = std::max(fullest, in_window(r, a, std::min(size_a, a + step_a), b, std::min(size_b, b + step_b)));
-      add(sizes, fullest, 1);
-    }
+  const auto fullest = [&](std::int64_t from_a, std::int64_t from_b) {
+    double most = 0;
+    for (std::int64_t a = from_a; a < std::min(size_a, from_a + all_a); a += step_a)
+      for (std::int64_t b = from_b; b < std::min(size_b, from_b + all_b); b += step_b)
+        most = std::max(most, in_window(r, a, std::min(size_a, a + step_a), b, std::min(size_b, b + step_b)));
+    return most;
+  };
+  for (std::int64_t from_b = 0; from_b < size_b; from_b += all_b) {
+    const Inside alike = inside(r, size_a, all_a, from_b, std::min(size_b, from_b + all_b));
+    if (alike.first < alike.last)
+      add(sizes, fullest(alike.first * all_a, from_b), static_cast<double>(alike.last - alike.first));
+    for (std::int64_t group = 0; group * all_a < size_a; ++group)
+      if (group < alike.first || group >= alike.last)
+        add(sizes, fullest(group * all_a, from_b), 1);
+      else
+        group = alike.last - 1;
+  }
   return sizes;
 }
 
