@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 
 #include "monet/base/file.h"
+#include "monet/cli/clock.h"
 #include "monet/graph/text.h"
 #include "monet/graph/verify.h"
 #include "monet/hardware/yaml.h"
@@ -15,14 +15,6 @@
 
 namespace monet::cli {
 namespace {
-
-class Clock {
- public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 void print_document(const std::string& verb, std::vector<DocumentInput> inputs, Json options, Json result,
                     const Clock& clock) {

@@ -2,21 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <filesystem>
 
 #include "monet/base/file.h"
+#include "monet/cli/clock.h"
 
 namespace monet::cli {
 namespace {
-
-class Clock {
- public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 Json names(const std::vector<std::string>& list) { return Json(list); }
 

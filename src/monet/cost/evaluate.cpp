@@ -12,11 +12,6 @@ namespace {
 
 using hardware::Direction;
 
-constexpr std::size_t kWriteFromHigh = static_cast<std::size_t>(Direction::WriteFromHigh);
-constexpr std::size_t kReadToLow = static_cast<std::size_t>(Direction::ReadToLow);
-constexpr std::size_t kWriteFromLow = static_cast<std::size_t>(Direction::WriteFromLow);
-constexpr std::size_t kReadToHigh = static_cast<std::size_t>(Direction::ReadToHigh);
-
 // Whole numbers below 2^63 only; std::floor is a library call without SSE 4.1.
 double floor_of(double x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
 double ceil_of(double x) {

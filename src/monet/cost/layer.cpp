@@ -3,16 +3,6 @@
 #include "monet/base/assert.h"
 
 namespace monet::cost {
-namespace {
-
-// A block format's shared scale is spread over its elements.
-double bits_of(const Format& format) {
-  const double group = static_cast<double>(format.group_rows) * static_cast<double>(format.group_columns);
-  return static_cast<double>(bits(format.element)) + static_cast<double>(format.group_bits) / group;
-}
-
-}  // namespace
-
 Layer layer_of(const work::LoopNest& nest, std::string name) {
   Layer layer{.name = std::move(name), .dimensions = nest.dimensions};
   for (const bool output : {true, false})
@@ -22,8 +12,8 @@ Layer layer_of(const work::LoopNest& nest, std::string name) {
         continue;
       }
       if ((operand.role == work::Role::Output) != output) continue;
-      Operand o{.bits = bits_of(operand.format), .axes = operand.axes};
-      o.partial_bits = output ? bits_of(operand.accumulator) : o.bits;
+      Operand o{.bits = bits_per_element(operand.format), .axes = operand.axes};
+      o.partial_bits = output ? bits_per_element(operand.accumulator) : o.bits;
       o.slot = output                               ? hardware::Slot::Output
                : operand.role == work::Role::Weight ? hardware::Slot::Weight
                                                     : hardware::Slot::Input;

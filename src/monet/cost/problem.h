@@ -22,6 +22,12 @@ inline constexpr std::size_t kMaxLevels = kMaxMemories + 1;
 inline constexpr std::size_t kMaxLoops = 64;
 inline constexpr std::size_t kMaxRelations = 4;  // of one operand
 
+// Flows of a memory are kept in arrays by hardware::Direction.
+inline constexpr auto kWriteFromHigh = static_cast<std::size_t>(hardware::Direction::WriteFromHigh);
+inline constexpr auto kReadToLow = static_cast<std::size_t>(hardware::Direction::ReadToLow);
+inline constexpr auto kWriteFromLow = static_cast<std::size_t>(hardware::Direction::WriteFromLow);
+inline constexpr auto kReadToHigh = static_cast<std::size_t>(hardware::Direction::ReadToHigh);
+
 enum class Relevance : std::uint8_t {
   None,      // the operand does not change along the dimension
   Relevant,  // it has an axis along it

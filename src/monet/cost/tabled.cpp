@@ -8,12 +8,6 @@
 namespace monet::cost {
 namespace {
 
-using hardware::Direction;
-
-constexpr std::size_t kFromHigh = static_cast<std::size_t>(Direction::WriteFromHigh);
-constexpr std::size_t kToLow = static_cast<std::size_t>(Direction::ReadToLow);
-constexpr std::size_t kFromLow = static_cast<std::size_t>(Direction::WriteFromLow);
-constexpr std::size_t kToHigh = static_cast<std::size_t>(Direction::ReadToHigh);
 constexpr double kExact = 9007199254740992.0;  // 2^53: sums of whole numbers below it are exact in any order
 
 bool is_whole(double x) { return x == floor_of(x); }
@@ -148,8 +142,9 @@ void TabledCosts::tabulate_set(const Problem& p, std::size_t operand, std::size_
     const double below = (m == 0 ? 1 : elements_in(o, extent, m)) * o.fractional.boost[m];
     t.elements[m].push_back(held);
     t.tile_bits[m].push_back(held * (o.is_output && returns(m + 1) > 1 ? o.partial_bits : o.bits));
-    t.low[m].push_back(moved(m, m, o.is_output ? kFromLow : kToLow, kToLow, below));
-    if (m + 1 < o.memories) t.high[m].push_back(moved(m, m + 1, o.is_output ? kToHigh : kFromHigh, kFromHigh, held));
+    t.low[m].push_back(moved(m, m, o.is_output ? kWriteFromLow : kReadToLow, kReadToLow, below));
+    if (m + 1 < o.memories)
+      t.high[m].push_back(moved(m, m + 1, o.is_output ? kReadToHigh : kWriteFromHigh, kWriteFromHigh, held));
   }
 }
 
@@ -169,8 +164,8 @@ void TabledCosts::index_ports(const Problem& p) {
         flows_.push_back({.operand = static_cast<std::uint8_t>(operands_.size())});
       }
       if (m + 1 == o.memories) continue;
-      t.pair_low_shared[m] = p.ports[o.ports[m][kFromHigh].port].serves_both_inputs;
-      t.pair_high_shared[m] = p.ports[o.ports[m + 1][kToLow].port].serves_both_inputs;
+      t.pair_low_shared[m] = p.ports[o.ports[m][kWriteFromHigh].port].serves_both_inputs;
+      t.pair_high_shared[m] = p.ports[o.ports[m + 1][kReadToLow].port].serves_both_inputs;
     }
     operands_.push_back(std::move(t));
   }
@@ -198,7 +193,7 @@ void TabledCosts::index_ports(const Problem& p) {
       flow.port = static_cast<std::uint16_t>(ports_.size());
       flow.rank = static_cast<std::uint16_t>(t.flows.size());
       flow.is_first_load =
-          !p.operands[user.operand].is_output || (user.direction != kToLow && user.direction != kFromHigh);
+          !p.operands[user.operand].is_output || (user.direction != kReadToLow && user.direction != kWriteFromHigh);
       t.flows.push_back(id);
     }
     ports_.push_back(std::move(t));

@@ -9,13 +9,6 @@
 namespace monet::cost {
 namespace {
 
-using hardware::Direction;
-
-constexpr std::size_t kFromHigh = static_cast<std::size_t>(Direction::WriteFromHigh);
-constexpr std::size_t kToLow = static_cast<std::size_t>(Direction::ReadToLow);
-constexpr std::size_t kFromLow = static_cast<std::size_t>(Direction::WriteFromLow);
-constexpr std::size_t kToHigh = static_cast<std::size_t>(Direction::ReadToHigh);
-
 // Cycles of the longest period in which some activity is at work, each in the first `allowed` of its own; the periods
 // divide each other. whole[k]: that number for the k + 1 shortest, in one period of the longest of them; start[k]: for
 // the k shortest, in the first `allowed` cycles of the next.
@@ -233,11 +226,11 @@ void TabledCosts::move(std::size_t operand) {
       flows_[o.flow[m][back]].exists = false;
   };
   for (std::size_t m = 0; m < o.memories; ++m) {
-    side(m, m, o.low[m][inside_[operand][m]], m > 0 && doubled_[operand][m - 1], o.is_output ? kFromLow : kToLow,
-         kToLow);
+    side(m, m, o.low[m][inside_[operand][m]], m > 0 && doubled_[operand][m - 1],
+         o.is_output ? kWriteFromLow : kReadToLow, kReadToLow);
     if (m + 1 < o.memories)
-      side(m, m + 1, o.high[m][inside_[operand][m + 1]], doubled_[operand][m], o.is_output ? kToHigh : kFromHigh,
-           kFromHigh);
+      side(m, m + 1, o.high[m][inside_[operand][m + 1]], doubled_[operand][m],
+           o.is_output ? kReadToHigh : kWriteFromHigh, kWriteFromHigh);
   }
 }
 
@@ -301,7 +294,7 @@ double TabledCosts::onload() const {
   const auto parts_of = [&](const OperandTables& o) {
     Parts parts;
     for (std::size_t m = 0; m + 1 < o.memories; ++m) {
-      const double pair = std::max(flows_[o.flow[m][kFromHigh]].waited, flows_[o.flow[m + 1][kToLow]].waited);
+      const double pair = std::max(flows_[o.flow[m][kWriteFromHigh]].waited, flows_[o.flow[m + 1][kReadToLow]].waited);
       if (o.pair_low_shared[m] && o.pair_high_shared[m])
         parts.shared += pair;
       else if (!o.pair_low_shared[m] && !o.pair_high_shared[m])
@@ -322,7 +315,7 @@ double TabledCosts::offload() const {
   const OperandTables& o = operands_[0];
   double sum = 0;
   for (std::size_t m = 0; m + 1 < o.memories; ++m)
-    sum += std::max(flows_[o.flow[m][kToHigh]].waited, flows_[o.flow[m + 1][kFromLow]].waited);
+    sum += std::max(flows_[o.flow[m][kReadToHigh]].waited, flows_[o.flow[m + 1][kWriteFromLow]].waited);
   return sum;
 }
 

@@ -94,11 +94,6 @@ void add_compute(const work::VectorWork& work, const Core& core, VectorCost& cos
   cost.compute_cycles = std::ceil(cycles / lanes);
 }
 
-double bits_of(const Format& format) {
-  const double group = static_cast<double>(format.group_rows) * static_cast<double>(format.group_columns);
-  return static_cast<double>(bits(format.element)) + static_cast<double>(format.group_bits) / group;
-}
-
 // One stream of elements through all memories of a slot.
 struct Stream {
   Slot slot;
@@ -192,11 +187,11 @@ VectorCost vector_cost(const work::VectorWork& work, const Core& core, double cl
     const work::Transfer& read = work.reads[i];
     // Two operands come in beside each other where the core has both ways.
     const Slot slot = i % 2 == 0 ? Slot::Input : Slot::Weight;
-    traffic.add({slot, static_cast<double>(read.elements) * (twice ? 2 : 1), bits_of(read.format), work.indirect,
-                 work.permutes});
+    traffic.add({slot, static_cast<double>(read.elements) * (twice ? 2 : 1), bits_per_element(read.format),
+                 work.indirect, work.permutes});
   }
   for (const work::Transfer& write : work.writes)
-    traffic.add({Slot::Output, static_cast<double>(write.elements) * (twice ? 2 : 1), bits_of(write.format),
+    traffic.add({Slot::Output, static_cast<double>(write.elements) * (twice ? 2 : 1), bits_per_element(write.format),
                  work.indirect && work.reads.size() > 1, false});
   std::string port;
   const double moved = traffic.longest(port);

@@ -72,6 +72,11 @@ std::optional<Format> parse_format(std::string_view text) {
   return format;
 }
 
+double bits_per_element(Format format) {
+  const double group = static_cast<double>(format.group_rows) * static_cast<double>(format.group_columns);
+  return static_cast<double>(bits(format.element)) + static_cast<double>(format.group_bits) / group;
+}
+
 std::uint64_t storage_bits(std::span<const std::int64_t> shape, Format format) {
   std::uint64_t elements = 1;
   for (const std::int64_t extent : shape) elements *= static_cast<std::uint64_t>(extent);

@@ -48,6 +48,9 @@ struct Format {
 std::string to_string(Format format);  // "f16", "f8e4m3/1x32+8"
 std::optional<Format> parse_format(std::string_view text);
 
+// Of one element in a large tensor: a block's shared scale is spread over its elements.
+double bits_per_element(Format format);
+
 // Bits of a tensor of this shape. Ragged edges hold whole groups' scales.
 std::uint64_t storage_bits(std::span<const std::int64_t> shape, Format format);
 

@@ -151,6 +151,9 @@ MapRun map_layers(const MapRequest& request) {
   // A layer alone comes from off the chip and goes back there.
   run.chip.hardware.cores[run.core] =
       hardware::with_offchip(run.chip.hardware, hardware::CoreId{static_cast<std::uint32_t>(run.core)});
+  if (!run.chip.hardware.offchip_efficiency.empty())
+    run.notes.push_back(
+        "off-chip memory at its full bandwidth: its efficiency by burst and stride is not counted here");
   const hardware::Core& core = run.chosen_core();
   run.options = options_of(request, run.chip.hardware.clock_hz.value, run.notes);
   FoundLayers found = find_layers(request.layer);

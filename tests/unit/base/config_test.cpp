@@ -204,23 +204,6 @@ TEST_F(Hostile, LongScalarsAndNothing) {
   EXPECT_NE(soon("a: \"" + std::string(1'900'000, '\\')), "no fault");
 }
 
-TEST(JsonSpeed, AMegabyteInTwentyMilliseconds) {
-#if defined(__SANITIZE_ADDRESS__) || !defined(NDEBUG)
-  GTEST_SKIP() << "an instrumented or unoptimised build";
-#endif
-  std::string text = "[";
-  while (text.size() < 1'000'000) text += R"({"operand":"W","level":2,"loops":[["K",32.0],["C",2]],"bits":8192},)";
-  text += "0]";
-  double best = 1;
-  for (int i = 0; i < 20; ++i) {
-    const std::clock_t start = std::clock();
-    const Tree tree = parse_json(text, "f.json");
-    best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
-    EXPECT_GT(tree.root().size(), 10'000u);
-  }
-  EXPECT_LT(best, 0.020);
-}
-
 TEST(Findings, AreListedInTheOrderOfTheFile) {
   const Tree tree = parse_yaml("a: 1\nb: 2\nc: 3\n", "f.yaml");
   Findings findings;
