@@ -2,10 +2,13 @@
 
     python3 cost_test.py MONET [unittest arguments]
 """
+import hashlib
 import json
 import math
 import pathlib
 import re
+import signal
+import subprocess
 import sys
 import unittest
 
@@ -130,6 +133,137 @@ class Map(Commands):
         for document in (first, second):
             del document["run"]
         self.assertEqual(first, second)
+
+
+class Stopped(Commands):
+    """Searches that are stopped. None of these waits for a clock to agree with it: only that a search of minutes ends."""
+
+    MANY = [CONV, "--on", "eyeriss_like", "--quirks", "zigzag", "--lpf", "none", "--spatial", "D1=OY14 D2=FY3"]
+
+    def orderings(self):
+        """How many there are, from the refusal."""
+        refusal = self.refused("map", *self.MANY)
+        count = re.search(r"has ([\d,]+) loop orderings to try, more than 1,000,000,000", refusal)
+        self.assertTrue(count, refusal)
+        self.assertIn("--lpf N", refusal)
+        self.assertIn("--time S", refusal)
+        return int(count[1].replace(",", ""))
+
+    def test_too_many_orderings_are_refused_unless_time_is_given(self):
+        orderings = self.orderings()
+        self.assertGreater(orderings, 10 ** 9)
+        run = self.run_monet("map", *self.MANY, "--time", "0.3")
+        self.assertEqual(0, run.returncode, run.stderr.decode())
+        self.assertIn("loop orderings to try", run.stderr.decode())
+        self.assertIn("stopped by --time 0.3", run.stderr.decode())
+        found = re.search(r"stopped by --time: the best of ([\d,]+) out of ([\d,]+) loop orderings", run.stdout.decode())
+        self.assertTrue(found, run.stdout.decode())
+        self.assertEqual(orderings, int(found[2].replace(",", "")))
+        layer = self.result("map", *self.MANY, "--time", "0.3")
+        self.assertTrue(layer["stopped"])
+        self.assertFalse(layer["proven_optimal"])
+        self.assertEqual(orderings, layer["orderings"])
+        self.assertLess(layer["mappings_evaluated"], orderings)
+        self.assertEqual(b"", self.run_monet("map", *self.MANY, "--time", "0.1", "--quiet").stderr)
+
+    def test_no_time_at_all_is_not_infeasible(self):
+        run = self.run_monet("map", CONV, "--on", "eyeriss_like", "--time", "0.000001")
+        self.assertEqual(1, run.returncode)
+        self.assertIn("not known: no mapping was found in time", run.stdout.decode())
+        self.assertNotIn("infeasible", run.stdout.decode())
+        self.assertIn("no mapping was found yet", run.stderr.decode())
+        layer = self.document("map", CONV, "--on", "eyeriss_like", "--time", "0.000001", exit_code=1)["result"]
+        self.assertIsNone(layer["feasible"])
+        self.assertTrue(layer["stopped"])
+
+    def test_enough_time_changes_nothing(self):
+        for arguments in ([CONV, "--on", "tpu_like"], [CONV, "--on", "tpu_like", "--quirks", "zigzag"]):
+            self.assertEqual(self.result("map", *arguments), self.result("map", *arguments, "--time", "1000"))
+
+    def test_an_interrupt_gives_what_was_found(self):
+        process = subprocess.Popen([commands_test.MONET, "map", *self.MANY, "--time", "100", "--out", "run"], cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertIn(b"loop orderings to try", process.stderr.readline())  # it has begun
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=commands_test.TIMEOUT_S)
+        self.assertEqual(130, process.returncode)
+        self.assertIn("interrupted: the best of", out.decode())
+        self.assertIn("monet: interrupted", error.decode())
+        self.assertTrue(json.loads((self.folder / "run" / "result.json").read_text())["result"]["stopped"])
+
+    def test_refuses_what_is_no_time(self):
+        for text in ("0", "-1", "x", "nan", "inf", "1e99", "1s"):
+            self.assertIn("not a number of seconds", self.refused("map", CONV, "--on", "tpu_like", f"--time={text}"))
+
+
+class Cached(Commands):
+    LAYERS = [commands_test.SMALL_RESNET + "/layer1", "--on", "tpu_v3"]
+
+    def same(self, *arguments):
+        document = self.document("map", *arguments)
+        del document["run"]
+        return document
+
+    def test_results_do_not_change(self):
+        for extra in ([], ["--quirks", "zigzag"], ["--criterion", "edp", "--threads", "1"]):
+            with self.subTest(extra=extra):
+                alone = self.same(*self.LAYERS, *extra)
+                first = self.same(*self.LAYERS, *extra, "--cache", "cache.json")
+                stored = (self.folder / "cache.json").read_bytes()
+                again = self.same(*self.LAYERS, *extra, "--cache", "cache.json")
+                self.assertEqual(alone, first)
+                self.assertEqual(alone, again)
+                self.assertEqual(stored, (self.folder / "cache.json").read_bytes())
+        self.assertEqual(self.ok("map", *self.LAYERS), self.ok("map", *self.LAYERS, "--cache", "cache.json"))
+        # Identical layers are stored once.
+        entries = json.loads(stored)["entries"]
+        self.assertEqual(len(entries), len({entry["key"] for entry in entries}))
+        self.assertLess(len(entries), 3 * len(alone["result"]["layers"]))
+
+    def test_a_stored_mapping_is_what_is_used(self):
+        # A proof that kept another number of labels than any search does can only come from the file.
+        self.ok("map", CONV, "--on", "tpu_like", "--cache", "cache.json")
+        cache = json.loads((self.folder / "cache.json").read_text())
+        entry = cache["entries"][0]
+        del entry["digest"]
+        entry["evaluated"] = 123456789
+        entry["digest"] = hashlib.sha256(json.dumps(entry, separators=(",", ":")).encode()).hexdigest()[:16]
+        self.write("cache.json", json.dumps(cache))
+        layer = self.result("map", CONV, "--on", "tpu_like", "--cache", "cache.json")
+        self.assertEqual(123456789, layer["mappings_evaluated"])
+
+    def test_damage_is_located_and_other_versions_are_left_out(self):
+        self.ok("map", CONV, "--on", "tpu_like", "--cache", "cache.json")
+        good = (self.folder / "cache.json").read_text()
+        self.write("bad.json", good.replace('"proven":true', '"proven":false'))
+        self.assertIn("bad.json:2:1: error: an entry does not match its digest", self.refused("map", CONV, "--on", "tpu_like", "--cache", "bad.json"))
+        self.write("half.json", good[:len(good) // 2])
+        self.assertIn("half.json:2:", self.refused("map", CONV, "--on", "tpu_like", "--cache", "half.json"))
+        self.write("other.json", good.replace('"version": 2', '"version": 1'))
+        run = self.run_monet("map", CONV, "--on", "tpu_like", "--cache", "other.json")
+        self.assertEqual(0, run.returncode)
+        self.assertIn("1 mappings were stored by another version", run.stderr.decode())
+        self.assertEqual(good, (self.folder / "other.json").read_text())
+
+    def test_what_was_cut_short_is_not_stored(self):
+        self.run_monet("map", *Stopped.MANY, "--time", "0.2", "--cache", "cache.json")
+        self.assertEqual([], json.loads((self.folder / "cache.json").read_text())["entries"])
+
+    def test_processes_share_a_file(self):
+        layers = [f"gemm:d={size},k=64,c=64" for size in range(40, 52)]
+        runs = [subprocess.Popen([commands_test.MONET, "map", layer, "--on", "tpu_like", "--cache", "cache.json"],
+                                 cwd=self.folder, stdout=subprocess.DEVNULL) for layer in layers]
+        self.assertEqual([0] * len(layers), [run.wait() for run in runs])
+        for layer in layers:  # whoever was last: the file is whole, and can be added to
+            self.ok("map", layer, "--on", "tpu_like", "--cache", "cache.json")
+        self.assertEqual(len(layers), len(json.loads((self.folder / "cache.json").read_text())["entries"]))
+        self.assertEqual([], [path.name for path in self.folder.iterdir() if path.name != "cache.json"])
+
+    def test_a_file_that_cannot_be_written_costs_no_result(self):
+        run = self.run_monet("map", CONV, "--on", "tpu_like", "--cache", "no/such/folder/cache.json")
+        self.assertEqual(0, run.returncode)
+        self.assertIn("warning: there is no folder", run.stderr.decode())
+        self.assertIn("latency", run.stdout.decode())
 
 
 class Explain(Commands):

@@ -137,5 +137,49 @@ TEST(Optimum, EqualsTheBestOfAllMappings) {
   RecordProperty("infeasible", static_cast<int>(infeasible));
 }
 
+// Stopped at any point, the search gives a mapping that is one, and a bound: the best lies between.
+TEST(Optimum, StoppedEarlyTheBestLiesBetweenTheBoundAndWhatWasFound) {
+  std::uint64_t compared = 0, missed = 0, equal = 0;
+  for (std::uint64_t i = 0; i < nests(); ++i) {
+    const RandomNest random = random_nest(9, i, {.iterations = 512});
+    const Problem p = cost::make_problem(random.nest.layer, random.nest.core, random.nest.spatial, cost::Quirks{});
+    for (const Criterion criterion : {Criterion::Latency, Criterion::Energy, Criterion::Edp}) {
+      const cost::Optimum best = cost::find_optimum(p, {.criterion = criterion});
+      ASSERT_TRUE(best.is_proven);
+      const std::uint64_t most = best.labels * (i % 10) / 10;
+      const cost::Optimum stopped = cost::find_optimum(p, {.criterion = criterion, .most_labels = most});
+      if (!best.best) {
+        ASSERT_FALSE(stopped.best);
+        continue;
+      }
+      if (stopped.is_proven) continue;
+      ++compared;
+      SCOPED_TRACE(fmt::format("nest {}, criterion {}\n{}", i, static_cast<int>(criterion), describe(random.nest)));
+      const auto value = [&](const Costs& c) {
+        return criterion == Criterion::Latency  ? c.latency
+               : criterion == Criterion::Energy ? c.energy_pj
+                                                : c.latency * c.energy_pj;
+      };
+      const double truth = value(best.best->costs);
+      ASSERT_LE(value(stopped.bound), truth * (1 + 1e-9));
+      missed += stopped.best ? 0 : 1;
+      if (!stopped.best) continue;
+      Evaluation e;
+      e.cuts = stopped.best->cuts;
+      e.doubled = stopped.best->doubled;
+      const Costs again = cost::evaluate(p, stopped.best->order, e);
+      ASSERT_DOUBLE_EQ(again.latency, stopped.best->costs.latency);
+      ASSERT_NEAR(again.energy_pj, stopped.best->costs.energy_pj, 1e-9 * again.energy_pj);
+      ASSERT_TRUE(fits(p, e));
+      ASSERT_GE(value(again), truth * (1 - 1e-9));
+      equal += value(again) <= truth * (1 + 1e-9) ? 1 : 0;
+    }
+  }
+  fmt::print("{} searches stopped: {} found nothing, {} the best all the same\n", compared, missed, equal);
+  EXPECT_GT(compared, nests());
+  EXPECT_LE(missed, compared / 100);
+  EXPECT_GE(equal, compared / 2);
+}
+
 }  // namespace
 }  // namespace monet::test

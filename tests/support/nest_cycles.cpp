@@ -6,8 +6,8 @@
 
 #include "support/nest_simulator.h"
 
-// The cycle-level half of the simulator. Every side of every transfer is a stream of words on one port, in the order in
-// which their elements are needed (or, on the way up, are done). A word waits for words of other streams: for the data
+// The cycle-level half of the simulator. Every side of every transfer is a stream of elements on one port, in the order
+// in which they are needed (or, on the way up, are done). An element waits for elements of other streams: for the data
 // it carries and for the place it goes to. A greedy scheduler then runs all streams, cycle by cycle.
 namespace monet::test {
 namespace {
@@ -20,16 +20,18 @@ struct Dependence {
   bool same_cycle = false;
 };
 
+// One element (of every instance), or one iteration of the array.
 struct Step {
   std::vector<Dependence> waits_for{};
-  std::int64_t needed = 0;  // the cycle in which it must be done: who is needed soonest goes first
+  double needed = 0;     // the cycle in which it must be done: who is needed soonest goes first
+  bool is_last = false;  // of its transfer: no word carries parts of two
 };
 
 constexpr std::size_t kNoPort = static_cast<std::size_t>(-1);
 
 struct Stream {
   std::size_t port = kNoPort;
-  double elements_per_step = 1;
+  double cycles_per_step = 1;  // bits of an element / bits a cycle
   std::vector<Step> steps{};
 };
 
@@ -37,8 +39,8 @@ struct Machine {
   std::vector<Stream> streams{};
   std::size_t ports = 0;
 
-  std::size_t add(std::size_t port, double elements_per_step) {
-    streams.push_back({.port = port, .elements_per_step = elements_per_step});
+  std::size_t add(std::size_t port, double cycles_per_step) {
+    streams.push_back({.port = port, .cycles_per_step = cycles_per_step});
     return streams.size() - 1;
   }
   std::size_t steps(std::size_t stream) const { return streams[stream].steps.size(); }
@@ -55,23 +57,23 @@ void wait_for(Step& step, const Dependence& d) {
 }
 
 // When each step is needed, if the iterations are to start at these times and the results as early as can be.
-void set_needed(Machine& machine, std::size_t exec, const std::vector<std::int64_t>& starts) {
+void set_needed(Machine& machine, std::size_t exec, const std::vector<double>& starts) {
   for (Stream& stream : machine.streams)
     for (Step& step : stream.steps) step.needed = starts.back() + 1;
   for (std::size_t i = 0; i < starts.size(); ++i) machine.streams[exec].steps[i].needed = starts[i];
   for (bool changed = true; changed;) {
     changed = false;
-    const auto at_most = [&](Step& step, std::int64_t cycle) {
-      if (step.needed <= cycle) return;
+    const auto at_most = [&](Step& step, double cycle) {
+      if (step.needed <= cycle + 1e-9) return;
       step.needed = cycle;
       changed = true;
     };
     for (std::size_t s = machine.streams.size(); s-- > 0;) {
-      std::vector<Step>& steps = machine.streams[s].steps;
-      for (std::size_t i = steps.size(); i-- > 0;) {
-        for (const Dependence& d : steps[i].waits_for)
-          at_most(machine.streams[d.stream].steps[d.count - 1], steps[i].needed - (d.same_cycle ? 0 : 1));
-        if (i > 0 && s != exec) at_most(steps[i - 1], steps[i].needed - 1);
+      Stream& stream = machine.streams[s];
+      for (std::size_t i = stream.steps.size(); i-- > 0;) {
+        for (const Dependence& d : stream.steps[i].waits_for)
+          at_most(machine.streams[d.stream].steps[d.count - 1], stream.steps[i].needed - (d.same_cycle ? 0 : 1));
+        if (i > 0 && s != exec) at_most(stream.steps[i - 1], stream.steps[i].needed - stream.cycles_per_step);
       }
     }
   }
@@ -79,57 +81,87 @@ void set_needed(Machine& machine, std::size_t exec, const std::vector<std::int64
 
 struct Run {
   std::size_t cycles = 0;
-  std::vector<std::int64_t> starts{};  // of the iterations
+  std::vector<double> starts{};  // of the iterations
 };
 
-Run run(const Machine& machine, std::size_t exec) {
-  const std::size_t n = machine.streams.size();
-  std::vector<std::size_t> done(n, 0), before(n, 0);
-  std::size_t left = 0;
-  Run result;
-  for (const Stream& s : machine.streams) left += s.steps.size();
-  const auto is_ready = [&](std::size_t i) {
-    if (done[i] == machine.streams[i].steps.size() || done[i] > before[i]) return false;
-    for (const Dependence& d : machine.streams[i].steps[done[i]].waits_for)
-      if ((d.same_cycle ? done : before)[d.stream] < d.count) return false;
-    return true;
-  };
-  while (left > 0) {
-    const std::size_t left_before = left;
-    before = done;
-    ++result.cycles;
-    std::vector<bool> taken(machine.ports, false);
-    // A step may make others of the same cycle possible: until nothing moves any more.
-    for (bool moved = true; moved;) {
-      moved = false;
-      std::size_t best = n;
-      for (std::size_t i = 0; i < n; ++i) {
-        const std::size_t port = machine.streams[i].port;
-        if ((port != kNoPort && taken[port]) || !is_ready(i)) continue;
-        if (best == n || machine.streams[i].steps[done[i]].needed < machine.streams[best].steps[done[best]].needed)
-          best = i;
+// In a cycle a port serves one stream, which moves what is ready, up to the port's width.
+class Clock {
+ public:
+  Clock(const Machine& machine, std::size_t exec)
+      : machine_(machine),
+        exec_(exec),
+        done_(machine.streams.size(), 0),
+        before_(done_),
+        part_(machine.streams.size(), 0),
+        served_(machine.ports),
+        left_(machine.streams.size()) {}
+
+  Run run() {
+    std::size_t remaining = 0;
+    for (const Stream& s : machine_.streams) remaining += s.steps.size();
+    for (Run result;;) {
+      if (remaining == 0) return result;
+      before_ = done_;
+      ++result.cycles;
+      std::fill(served_.begin(), served_.end(), kNone);
+      std::fill(left_.begin(), left_.end(), 1.0);
+      bool any = false;
+      // A step may make others of the same cycle possible: until nothing moves any more.
+      for (std::size_t best = soonest(); best != kNone; best = soonest()) {
+        any = true;
+        const Stream& stream = machine_.streams[best];
+        if (stream.port != kNoPort) served_[stream.port] = best;
+        const double moved = std::min(left_[best], stream.cycles_per_step - part_[best]);
+        left_[best] -= moved;
+        part_[best] += moved;
+        if (part_[best] < stream.cycles_per_step - 1e-9) continue;
+        part_[best] = 0;
+        if (stream.steps[done_[best]].is_last) left_[best] = 0;
+        if (best == exec_) result.starts.push_back(static_cast<double>(result.cycles));
+        ++done_[best];
+        --remaining;
       }
-      if (best == n) continue;
-      if (machine.streams[best].port != kNoPort) taken[machine.streams[best].port] = true;
-      if (best == exec) result.starts.push_back(static_cast<std::int64_t>(result.cycles));
-      ++done[best];
-      --left;
-      moved = true;
+      if (!any) throw std::logic_error("the simulated machine is stuck");
     }
-    if (left == left_before) throw std::logic_error("the simulated machine is stuck");
   }
-  return result;
-}
+
+ private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  bool is_ready(std::size_t i) const {
+    if (done_[i] == machine_.streams[i].steps.size() || left_[i] < 1e-9) return false;
+    const std::size_t port = machine_.streams[i].port;
+    if (port != kNoPort && served_[port] != kNone && served_[port] != i) return false;
+    for (const Dependence& d : machine_.streams[i].steps[done_[i]].waits_for)
+      if ((d.same_cycle ? done_ : before_)[d.stream] < d.count) return false;
+    return true;
+  }
+
+  std::size_t soonest() const {
+    std::size_t best = kNone;
+    const auto needed = [&](std::size_t i) { return machine_.streams[i].steps[done_[i]].needed; };
+    for (std::size_t i = 0; i < machine_.streams.size(); ++i)
+      if (is_ready(i) && (best == kNone || needed(i) < needed(best))) best = i;
+    return best;
+  }
+
+  const Machine& machine_;
+  std::size_t exec_;
+  std::vector<std::size_t> done_, before_;
+  std::vector<double> part_;         // of the step under way, cycles done
+  std::vector<std::size_t> served_;  // by port, the stream of this cycle
+  std::vector<double> left_;         // by stream, of this cycle
+};
 
 // The best of some schedules: first as if nothing ever waited, then with the times at which the iterations really
 // start.
 std::size_t best_of(Machine& machine, std::size_t exec) {
   Run last;
-  for (std::size_t i = 0; i < machine.steps(exec); ++i) last.starts.push_back(static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < machine.steps(exec); ++i) last.starts.push_back(static_cast<double>(i));
   std::size_t best = 0;
   for (int attempt = 0; attempt < 4; ++attempt) {
     set_needed(machine, exec, last.starts);
-    last = run(machine, exec);
+    last = Clock(machine, exec).run();
     if (best == 0 || last.cycles < best) best = last.cycles;
   }
   return best;
@@ -162,7 +194,7 @@ class Route {
       const hardware::Memory& memory = nest.core.memories[t.memory[m]];
       const hardware::Port& port = port_of(memory, nest.layer.operands[operand].slot, d);
       return machine_.add(first_port[t.memory[m]] + static_cast<std::size_t>(&port - memory.ports.data()),
-                          static_cast<double>(port.max_bits_per_cycle) / bits);
+                          bits / static_cast<double>(port.max_bits_per_cycle));
     };
     fetch_ = stream(0, Direction::ReadToLow, bits_[0]);
     if (t.is_output) store_ = stream(0, Direction::WriteFromLow, bits_[0]);
@@ -229,10 +261,8 @@ class Route {
     return 0;
   }
 
-  // The steps of a stream after which so many elements, from `start` steps on, have passed.
-  std::size_t step_after(std::size_t stream, std::size_t start, std::size_t elements) const {
-    return start + static_cast<std::size_t>(
-                       std::ceil(static_cast<double>(elements) / machine_.streams[stream].elements_per_step - 1e-9));
+  void end_transfer(std::size_t stream) {
+    if (machine_.steps(stream) > 0) machine_.streams[stream].steps.back().is_last = true;
   }
 
   Step& step(std::size_t stream, std::size_t number) {
@@ -318,7 +348,7 @@ void Route::bring(std::size_t m, std::size_t i) {
     for (const Use& use : uses) {
       Held* source = m + 1 == top_ && !t_.is_output ? nullptr : &held_[m + 1][instance][use.element];
       if (t_.is_output && !source->is_stored) continue;
-      const std::size_t at = step_after(read, read_start, ++number);
+      const std::size_t at = read_start + ++number;
       Step& s = step(read, at);
       if (source != nullptr)
         for (const Dependence& d : source->present) wait_for(s, d);
@@ -339,10 +369,9 @@ void Route::bring(std::size_t m, std::size_t i) {
         held.place = std::move(place);
         continue;
       }
-      const std::size_t at = step_after(write, write_start, ++number);
-      Step& s = step(write, at);
-      wait_for(s, {read, from->second, true});
-      for (const Dependence& d : place) wait_for(machine_.streams[read].steps[from->second - 1], d);
+      const std::size_t at = write_start + ++number;
+      wait_for(step(write, at), {read, from->second, true});
+      for (const Dependence& d : place) wait_for(step(read, from->second), d);
       held.present = {{write, at, false}};
       held.is_stored = true;
     }
@@ -353,6 +382,8 @@ void Route::bring(std::size_t m, std::size_t i) {
               [](const auto& x, const auto& y) { return x.count < y.count; });
   }
   if (m == 0 && !t_.is_output) frees_[0].push_back(std::move(frees));
+  end_transfer(read);
+  end_transfer(write);
 }
 
 void Route::fetch(std::size_t i) {
@@ -362,13 +393,14 @@ void Route::fetch(std::size_t i) {
     for (const Use& use : uses) {
       const Held* source = top_ == 0 && !t_.is_output ? nullptr : &held_[0][instance][use.element];
       if (t_.is_output && !source->is_stored) continue;
-      Step& s = step(fetch_, step_after(fetch_, start, ++number));
+      Step& s = step(fetch_, start + ++number);
       if (source != nullptr)
         for (const Dependence& d : source->present) wait_for(s, d);
       // One step ahead of the array, no more.
       wait_for(s, {exec_, i < t_.stays[0] ? 0 : i - t_.stays[0] + 1, false});
     }
   }
+  end_transfer(fetch_);
 }
 
 void Route::store(std::size_t i) {
@@ -376,7 +408,7 @@ void Route::store(std::size_t i) {
   for (const auto& [instance, uses] : uses_of(0, i, i + 1)) {
     std::size_t number = 0;
     for (const Use& use : uses) {
-      const std::size_t at = step_after(store_, start, ++number);
+      const std::size_t at = start + ++number;
       wait_for(step(store_, at), {exec_, i + 1, true});
       Held& held = held_[0][instance][use.element];
       held.present = {{store_, at, false}};
@@ -384,6 +416,7 @@ void Route::store(std::size_t i) {
       held.is_stored = true;
     }
   }
+  end_transfer(store_);
 }
 
 void Route::take_up(std::size_t m, std::size_t i) {
@@ -401,7 +434,7 @@ void Route::take_up(std::size_t m, std::size_t i) {
   for (const auto& [instance, uses] : below) {
     std::size_t number = 0;
     for (const Use& use : uses) {
-      const std::size_t at = step_after(read, read_start, ++number);
+      const std::size_t at = read_start + ++number;
       Step& s = step(read, at);
       for (const Dependence& d : held_[m][instance][use.element].present) wait_for(s, d);
       std::size_t& last = read_by[{parent(m, instance), use.element}];
@@ -413,17 +446,18 @@ void Route::take_up(std::size_t m, std::size_t i) {
   for (const auto& [instance, uses] : above) {
     std::size_t number = 0;
     for (const Use& use : uses) {
-      const std::size_t at = step_after(write, write_start, ++number);
-      Step& s = step(write, at);
-      wait_for(s, {read, read_by.at({instance, use.element}), true});
+      const std::size_t at = write_start + ++number;
+      const std::size_t from_below = read_by.at({instance, use.element});
+      wait_for(step(write, at), {read, from_below, true});
       Held& held = held_[m + 1][instance][use.element];
-      for (const Dependence& d : held.place)
-        wait_for(machine_.streams[read].steps[read_by.at({instance, use.element}) - 1], d);
+      for (const Dependence& d : held.place) wait_for(step(read, from_below), d);
       held.present = {{write, at, false}};
       held.place.clear();
       held.is_stored = true;
     }
   }
+  end_transfer(read);
+  end_transfer(write);
 }
 
 }  // namespace

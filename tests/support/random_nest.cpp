@@ -55,7 +55,9 @@ struct LayerDraw {
     const std::int64_t deep = deep_padding ? 2 : std::min<std::int64_t>(2, (layer.dimensions[tap].size - 1) * dilation);
     const std::int64_t before = draw.chance(50) ? draw.in(0, std::min(deep, span - 1)) : 0;
     const std::int64_t after = draw.chance(50) ? draw.in(0, std::min(deep, span - 1 - before)) : 0;
-    return {.extent = span - before - after, .offset = -before, .terms = {{position, stride}, {tap, dilation}}};
+    work::Axis axis{.extent = span - before - after, .offset = -before, .terms = {{position, stride}, {tap, dilation}}};
+    if (layer.dimensions[tap].size == 1 && draw.chance(50)) axis.terms.pop_back();  // padding without a window
+    return axis;
   }
   void operand(Slot slot, std::vector<work::Axis> axes) {
     static const std::vector<double> kBits{8, 8, 16, 4, 5, 8.25};

@@ -23,6 +23,14 @@ std::int64_t positive(const std::string& flag, const std::string& text) {
   return value;
 }
 
+double seconds(const std::string& flag, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || value > 1e9)
+    throw InputError(Diagnostic{.where = flag, .message = fmt::format("'{}' is not a number of seconds", text)});
+  return value;
+}
+
 // Strings first, so that bad numbers are reported in our words; converted by `finish`.
 struct RawModel {
   std::string batch, microbatches;
@@ -66,7 +74,7 @@ void add_model_options(CLI::App& app, ModelRequest& m, RawModel& raw) {
 
 struct RawMap {
   RawModel model;
-  std::string spatials, threads;
+  std::string spatials, threads, time;
   std::vector<std::string> settings;
 };
 
@@ -120,6 +128,7 @@ void finish(ModelRequest& m, const RawModel& raw) {
 void finish(MapRequest& r, const RawMap& raw) {
   finish(r.layer.model, raw.model);
   if (!raw.spatials.empty()) r.spatials = positive("--spatials", raw.spatials);
+  if (!raw.time.empty()) r.time_s = seconds("--time", raw.time);
   if (!raw.threads.empty()) r.threads = static_cast<std::size_t>(positive("--threads", raw.threads));
   for (const std::string& item : raw.settings) {
     const std::size_t equals = item.find('=');
@@ -241,6 +250,9 @@ int parse_and_run(int argc, char** argv) {
       ->required();
   add_map_options(*map, map_command.request, raw_map);
   map->get_option("--on")->required();
+  map->add_option("--time", raw_map.time, "seconds for the whole search; then the best found so far is given");
+  map->add_option("--cache", map_command.request.cache,
+                  "a file of mappings found before: read if it is there, written with what is new");
   map->add_option("--out", map_command.out, "write the result into this folder (for explain)");
   add_output_options(*map, output);
   map->callback([&] {
@@ -250,11 +262,13 @@ int parse_and_run(int argc, char** argv) {
 
   ExplainRequest explain_request;
   RawMap raw_explain;
-  CLI::App* explain = app.add_subcommand("explain", "where a figure of map comes from, equation by equation");
+  CLI::App* explain =
+      app.add_subcommand("explain", "where a figure of map comes from, what bounds it, what would help");
   explain->add_option("RUN", explain_request.run, "a folder written by map --out, or a LAYER with --on")->required();
   explain
       ->add_option("WHAT", explain_request.what,
-                   "latency, energy, stall, accesses, an operand (W), a memory, or OPERAND@MEMORY")
+                   "latency, energy, stall, accesses, levers (what would help), an operand (W), a memory, or "
+                   "OPERAND@MEMORY; of several layers LAYER/WHAT")
       ->required();
   add_map_options(*explain, explain_request.map, raw_explain);
   add_output_options(*explain, output);

@@ -23,6 +23,8 @@ struct BoundaryFlow {
   double word_pj = 0;
   double energy_pj(double returns) const { return (words * returns - words_once) * word_pj; }
   double carried(double returns) const { return cycles * returns - cycles_once; }
+  // Of the visits, those on which it happens: sums are not read back the first time.
+  double share(double returns) const { return cycles > 0 ? carried(returns) / (cycles * returns) : 1; }
 };
 
 // The boundary at one tile, with finished sums or partial ones crossing it.

@@ -1,50 +1,49 @@
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <optional>
-#include <shared_mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
+#include "monet/cost/cached_mapping.h"
 #include "monet/cost/map.h"
 
 namespace monet::cost {
 
 // Mappings found so far, by what they are of: the layer without its name, the core, the request and the options. Shared
-// by threads; a file of it can be read by a later run. What is stored is the mapping, not its cost: that is computed
-// anew.
+// by threads: what several ask for at once is searched once. A file of it can be read by a later run. What is stored is
+// the mapping, not its figures: those are computed anew, and a mapping that is not legal, or whose figures are not
+// those it was stored for, is searched again.
 class Cache {
  public:
-  // Looks the mapping up, or searches it and keeps it.
+  // Looks the mapping up, or searches it and keeps it. What the watch cut short is kept, too, but not for a file.
   MapResult map(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                 const MapOptions& options);
+  void forget_stopped();  // there is more time
 
   std::size_t size() const;
   std::uint64_t hits() const { return hits_; }
+  std::uint64_t searched() const { return searched_; }
 
-  std::string text() const;  // JSON, sorted by key: equal caches are equal bytes
-  // Adds what `text` holds; InputError if it is no cache, entries of another version are left out.
-  void add(std::string_view text, const std::string& path);
+  // JSON, sorted by key: equal caches are equal bytes. Without what was cut short.
+  std::string text() const;
+  // Adds what `text` holds and this has not; InputError if it is damaged or no cache. Each entry carries a digest of
+  // itself (`sealed`: it is checked). Returns how many entries were of another version and left out.
+  std::size_t add(std::string_view text, const std::string& path, bool sealed = true);
 
  private:
-  struct Entry {
-    std::string reason{};  // why there is no mapping
-    Spatial spatial{};
-    std::vector<TemporalLoop> order{};
-    Cuts cuts{};
-    std::array<std::array<bool, kMaxMemories>, kMaxOperands> doubled{};
-    std::size_t spatials = 0;
-    std::uint64_t evaluated = 0;
-    bool is_proven = false;
-    Costs bound{};
-  };
-  static std::optional<MapResult> rebuild(const Entry& entry, const Layer& layer, const hardware::Core& core,
-                                          const MappingRequest& request, const MapOptions& options);
+  std::optional<CachedMapping> find_or_claim(const std::string& key);
+  void settle(const std::string& key, std::optional<CachedMapping> entry);
 
-  mutable std::shared_mutex mutex_;
-  std::map<std::string, Entry, std::less<>> entries_;
-  std::atomic<std::uint64_t> hits_ = 0;
+  mutable std::mutex mutex_;
+  std::condition_variable settled_;
+  std::map<std::string, CachedMapping, std::less<>> entries_;
+  std::set<std::string> claimed_;  // being searched
+  std::atomic<std::uint64_t> hits_ = 0, searched_ = 0;
 };
 
 // The key: a digest of everything that decides the result.

@@ -258,6 +258,7 @@ void count_exactly(const Problem& p, const OperandProblem& o, Nest& n, std::span
       f.words = count.words;
       f.busy = count.busy;
       f.cycles = count.cycles;
+      f.share = count.share;
       f.average_bits = f.elements * f.bits / f.period;
     }
   for (std::size_t l = 1; l <= o.memories; ++l)
@@ -391,6 +392,13 @@ void set_first_wait(const Problem& p, const OperandProblem& o, std::size_t m, st
   f.waited = least + ceil_of(std::max(0.0, f.busy - least - pass)) + p.memories[o.memory[m]].latency;
 }
 
+// How often the tile at a level is used, if it is brought once. A memory that holds no more than the one below passes
+// on at once what that one needs.
+double uses_of_tile(const Nest& n, std::size_t level) {
+  while (level > 1 && n.loops[level] == n.loops[level - 1]) --level;
+  return level == 0 ? 1 : n.tops[level].irrelevant;
+}
+
 // Periods nest: a transfer that belongs to the loops inside a cut happens once for each iteration of those outside.
 // From the inside out (clock.h) the time of one period is that of the shorter ones in it and what must be waited for.
 double nested_stall(const Problem& p, std::span<const TemporalLoop> order, const std::array<Nest, kMaxOperands>& nests,
@@ -414,14 +422,16 @@ double nested_stall(const Problem& p, std::span<const TemporalLoop> order, const
         const std::size_t l = is_low(user.direction) ? user.level : user.level + 1;
         if (f.periods == 0 || nests[user.operand].loops[l] != position) continue;
         const double passes = f.allowed == f.period ? 1 : nests[user.operand].tops[l].irrelevant;
-        arrivals[count++] = {.port = i, .busy = f.periods > 1 ? f.cycles / f.periods : 0, .passes = passes};
+        const double times = f.periods * f.share;
+        arrivals[count++] = {
+            .port = i, .busy = f.periods > 1 && times > 0 ? f.cycles / times : 0, .share = f.share, .passes = passes};
       }
     if (count == 0) continue;
     std::uint32_t cause = 0;
     const double late = wait_for(std::span(arrivals.data(), count), time, busy, cause);
     time += late;
-    if (late > 0) {
-      const double periods = total / iterations;
+    const double periods = total / iterations - 1;  // the first is waited for by the first loads
+    if (late > 0 && periods > 0) {
       e.waits.push_back({.period = iterations, .periods = periods, .cycles = late, .port = cause});
       e.ports[cause].stall += late * periods;
       stalls += late * periods;
@@ -432,7 +442,7 @@ double nested_stall(const Problem& p, std::span<const TemporalLoop> order, const
         const std::size_t l = is_low(user.direction) ? user.level : user.level + 1;
         if (f.periods == 0 || nests[user.operand].loops[l] != position) continue;
         set_first_wait(p, p.operands[user.operand], user.level, user.direction,
-                       time / nests[user.operand].tops[l].irrelevant, f);
+                       time / uses_of_tile(nests[user.operand], l), f);
       }
   }
   return stalls;

@@ -23,6 +23,7 @@ struct Flow {
   double window = 0;        // cycles of a period in which a single buffer may be refilled
   double busy = 0;          // cycles one transfer takes on its port, the largest
   double cycles = 0;        // all of them together
+  double share = 1;         // of the periods, those in which there is one: sums come back on later visits only
   double allowed = 0;       // cycles it may take without stopping the array
   double average_bits = 0;  // per cycle, over the period
   double words = 0;         // accesses of whole words, all instances, all periods

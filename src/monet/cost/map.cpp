@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "monet/cost/loops.h"
 
@@ -54,22 +56,28 @@ MapResult map_unrolled(const Layer& layer, const hardware::Core& core, const Spa
   Mapped m{.layer = layer, .spatial = spatial};
   m.problem = make_problem(layer, core, spatial, options.quirks, options.clock_hz);
   if (options.quirks.greedy_allocation) {
-    const ExhaustiveResult found =
-        search_exhaustively(m.problem, request.ordering, layer.dimensions,
-                            {.criterion = options.criterion, .limit = options.limit, .even = options.even});
+    const ExhaustiveResult found = search_exhaustively(
+        m.problem, request.ordering, layer.dimensions,
+        {.criterion = options.criterion, .limit = options.limit, .even = options.even, .watch = options.watch});
+    if (!found.best && found.is_stopped)
+      return {.reason = fmt::format("none of the first {} orderings of the loops fits the memories, of {:.6g}",
+                                    found.seen, found.orderings),
+              .is_stopped = true};
     if (!found.best)
       return {.reason = found.reason.empty() ? fmt::format("memory '{}' is too small for any ordering of the loops",
                                                            core.memories[found.misfit.memory].name)
                                              : found.reason};
     m.order = found.best->order;
     m.evaluated = found.evaluated;
-    m.is_proven = true;
+    m.orderings = found.orderings;
+    m.is_proven = !found.is_stopped;
+    m.is_stopped = found.is_stopped;
     Misfit misfit;
     allocate_greedily(m.problem, m.order, options.even, m.evaluation.cuts, misfit);
   } else {
     const PinnedLoops pinned = pinned_loops(m.problem, request.ordering, layer.dimensions, 0);
     if (!pinned.reason.empty()) return {.reason = pinned.reason};
-    OptimumOptions optimum{.criterion = options.criterion, .most_labels = options.most_labels};
+    OptimumOptions optimum{.criterion = options.criterion, .most_labels = options.most_labels, .watch = options.watch};
     optimum.loops = pinned.complete.empty() ? pinned.loops : pinned.complete;
     optimum.pins = pinned.pins;
     for (std::size_t i = 0; i < pinned.complete.size(); ++i)
@@ -78,13 +86,16 @@ MapResult map_unrolled(const Layer& layer, const hardware::Core& core, const Spa
                               .factor = pinned.complete[i].factor});
     if (const auto fault = hold(m, core, request, optimum)) return {.reason = *fault};
     const Optimum found = find_optimum(m.problem, optimum);
-    if (!found.best) return {.reason = found.is_proven ? "the memories are too small for any mapping" : "not found"};
+    if (!found.best && found.is_proven) return {.reason = "the memories are too small for any mapping"};
+    if (!found.best && found.is_out_of_time) return {.reason = "the search had not found one", .is_stopped = true};
+    if (!found.best) return {.reason = fmt::format("none was found among {} partial mappings", found.labels)};
     m.order = found.best->order;
     m.evaluation.cuts = found.best->cuts;
     m.evaluation.doubled = found.best->doubled;
     m.evaluated = found.labels;
     m.is_proven = found.is_proven;
-    m.bound = found.bound;
+    m.is_stopped = found.is_out_of_time;
+    m.bound = value_of(options.criterion, found.bound);
   }
   evaluate(m.problem, m.order, m.evaluation);
   return {.mapped = std::move(m)};
@@ -99,37 +110,85 @@ Layer with_slots(Layer layer, const MappingRequest& request) {
   return layer;
 }
 
+double value_of(Criterion criterion, const Costs& costs) {
+  switch (criterion) {
+    case Criterion::Latency: return costs.latency;
+    case Criterion::Energy: return costs.energy_pj;
+    case Criterion::Edp: return costs.energy_pj * costs.latency;
+  }
+  return 0;
+}
+
+std::vector<Spatial> unrollings_of(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
+                                   const MapOptions& options, std::string* reason) {
+  SpatialOptions spatial = options.spatial;
+  spatial.quirks = options.quirks;
+  spatial.watch = options.watch;
+  return spatial_mappings(with_slots(layer, request), core, with_dataflow(layer, core, request), spatial, reason);
+}
+
+double orderings_to_try(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
+                        const MapOptions& options) {
+  const MappingRequest wanted = with_dataflow(layer, core, request);
+  const Layer placed = with_slots(layer, request);
+  double sum = 0;
+  for (const Spatial& unrolling : unrollings_of(layer, core, request, options)) {
+    const Problem problem = make_problem(placed, core, unrolling, options.quirks, options.clock_hz);
+    const PinnedLoops pinned = pinned_loops(problem, wanted.ordering, placed.dimensions, options.limit);
+    if (pinned.reason.empty()) sum += pinned.complete.empty() ? orderings_of(pinned.loops) : 1;
+  }
+  return sum;
+}
+
 MapResult map_layer(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                     const MapOptions& options) {
   const MappingRequest wanted = with_dataflow(layer, core, request);
   const Layer placed = with_slots(layer, request);
-  SpatialOptions spatial = options.spatial;
-  spatial.quirks = options.quirks;
   MapResult best;
-  std::uint64_t evaluated = 0;
-  const std::vector<Spatial> spatials = spatial_mappings(placed, core, wanted, spatial, &best.reason);
-  for (const Spatial& unrolling : spatials) {
-    MapResult found = map_unrolled(placed, core, unrolling, wanted, options);
+  Mapped all{.bound = std::numeric_limits<double>::infinity()};  // over all unrollings
+  const std::vector<Spatial> spatials = unrollings_of(layer, core, request, options, &best.reason);
+  const Deadline& deadline = options.watch.deadline;
+  best.is_stopped = deadline.is_over();
+  all.is_proven = !best.is_stopped;
+  MapOptions shared = options;  // each has its share of the time that is left
+  for (std::size_t i = 0; i < spatials.size() && (i == 0 || !deadline.is_over()); ++i) {
+    if (deadline.has_time())
+      shared.watch.deadline = deadline.within(deadline.seconds_left() / static_cast<double>(spatials.size() - i));
+    MapResult found = map_unrolled(placed, core, spatials[i], wanted, shared);
+    ++all.spatials;
+    best.is_stopped = best.is_stopped || found.is_stopped || (found.mapped && found.mapped->is_stopped);
     if (!found.mapped) {
-      if (best.reason.empty()) best.reason = found.reason;
+      if (best.reason.empty() || found.is_stopped) best.reason = found.reason;
+      if (found.is_stopped) all.bound = 0;
       // As in the reference, one way to unroll that fits nothing ends the search.
-      if (options.quirks.set_order) return {.reason = best.reason};
+      if (options.quirks.set_order && !found.is_stopped) return {.reason = found.reason};
       continue;
     }
-    evaluated += found.mapped->evaluated;
     const auto costs = [](const Mapped& m) { return Costs{m.evaluation.energy_pj, m.evaluation.latency}; };
-    if (!best.mapped || is_better(options.criterion, costs(*found.mapped), costs(*best.mapped))) {
-      const bool proven = found.mapped->is_proven && (!best.mapped || best.mapped->is_proven);
+    const Mapped& m = *found.mapped;
+    all.evaluated += m.evaluated;
+    all.orderings += m.orderings;
+    all.is_proven = all.is_proven && m.is_proven;
+    all.bound = std::min(all.bound, m.is_proven ? value_of(options.criterion, costs(m)) : m.bound);
+    if (!best.mapped || is_better(options.criterion, costs(m), costs(*best.mapped)))
       best.mapped = std::move(found.mapped);
-      best.mapped->is_proven = proven;
-    } else if (!found.mapped->is_proven) {
-      best.mapped->is_proven = false;
-    }
   }
+  all.spatials_left = spatials.size() - all.spatials;
   if (best.mapped) {
     best.reason.clear();
-    best.mapped->spatials = spatials.size();
-    best.mapped->evaluated = evaluated;
+    best.mapped->spatials = all.spatials;
+    best.mapped->spatials_left = all.spatials_left;
+    best.mapped->evaluated = all.evaluated;
+    best.mapped->orderings = all.orderings;
+    best.is_stopped = best.is_stopped || all.spatials_left > 0;
+    best.mapped->is_stopped = best.is_stopped;
+    best.mapped->is_proven = all.is_proven && !best.is_stopped;
+    // Where an unrolling was not looked at, or not long enough to say, only the arithmetic is certain.
+    const Problem& p = best.mapped->problem;
+    const Costs roof{.energy_pj = p.mac_pj * p.macs, .latency = std::ceil(p.macs / p.lanes) * p.cycles_per_mac};
+    if (all.spatials_left > 0 || all.bound == 0) all.bound = value_of(options.criterion, roof);
+    best.mapped->bound = all.bound;
+    best.is_stopped = false;
   }
   return best;
 }

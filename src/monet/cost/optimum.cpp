@@ -22,7 +22,9 @@ constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 // doubles: these, then the bits used of each memory, then the cycles each port is busy in a period.
 enum Spent : std::size_t {
   kEnergy,
-  kTime,
+  kTime,     // of one period
+  kSaved,    // less than the periods' times: the first is waited for by the first loads; zero or negative
+  kBusiest,  // in all, of the ports that nothing still to be cut uses
   kOffload,
   kShared,
   kHalfShared = kShared + 2,
@@ -61,7 +63,10 @@ class Search {
   Search(const Problem& p, const OptimumOptions& options)
       : p_(p), options_(options), lattice_(options.loops.empty() ? temporal_loops(p) : options.loops) {
     for (std::size_t o = 0; o < p.operands.size(); ++o)
-      for (std::size_t b = 0; b < p.operands[o].memories; ++b) boundaries_[o].emplace_back(p, o, b, lattice_);
+      for (std::size_t b = 0; b < p.operands[o].memories; ++b) {
+        if (is_out_of_time()) return;
+        boundaries_[o].emplace_back(p, o, b, lattice_);
+      }
     width_ = kFixed + p.memories.size() + p.ports.size();
     set_bounds();
   }
@@ -72,6 +77,7 @@ class Search {
   double& used(std::span<double> r, std::size_t memory) const { return r[kFixed + memory]; }
   std::span<double> busy(std::span<double> r) const { return r.subspan(kFixed + p_.memories.size()); }
 
+  bool is_out_of_time() { return result_.is_out_of_time = result_.is_out_of_time || options_.watch.deadline.is_over(); }
   void set_bounds();
   double irrelevant_inside(std::size_t operand, const Exponents& e) const;
   double iterations(const Exponents& e) const;
@@ -95,6 +101,8 @@ class Search {
   double onload(std::span<const double> r) const;
   void expand(std::uint32_t label);
   void keep(Label l, std::span<double> r);
+  void complete(std::uint32_t label);
+  void carry_on();
   Chosen trace(std::uint32_t label) const;
 
   const Problem& p_;
@@ -157,6 +165,7 @@ void Search::set_bounds() {
   }
   for (std::size_t o = 0; o < p_.operands.size(); ++o)
     for (const Boundary& boundary : boundaries_[o]) {
+      if (is_out_of_time()) return;
       std::vector<Bound> least(points.size());
       for (std::size_t i = points.size(); i-- > 0;) {
         const std::size_t at = boundary.project(points[i]);
@@ -204,12 +213,15 @@ bool Search::is_held(const Label& l, std::size_t operand, std::size_t level) con
   return true;
 }
 
-// The array boundary is cut where the operand first changes; others may be cut before a loop that changes the operand.
+// The array boundary is cut where the operand first changes, the output's before the first loop: sums go to the lowest
+// memory at every step. Others may be cut before a loop that changes the operand.
 void Search::list_cuttings(const Label& l, std::size_t kind, std::vector<Cutting>& list) const {
   list.assign(1, {});
   for (std::size_t o = 0; o < p_.operands.size(); ++o) {
-    if (p_.operands[o].relevance[lattice_.kinds()[kind].dimension] == Relevance::None) continue;
-    const std::size_t all = boundaries_[o].size();
+    const bool changes = p_.operands[o].relevance[lattice_.kinds()[kind].dimension] != Relevance::None;
+    const bool is_first = o == 0 && l.cuts[o] == 0;
+    if (!changes && !is_first) continue;
+    const std::size_t all = changes ? boundaries_[o].size() : 1;
     const std::uint8_t least = l.cuts[o] == 0 ? 1 : 0;  // the array's
     std::vector<Cutting> longer;
     for (const Cutting& c : list)
@@ -260,19 +272,25 @@ bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::
       const double passes = boundary.is_array() || doubled ? 1 : run;
       for (std::uint32_t f = 0; f < tile.count; ++f) {
         r[kEnergy] += tile.flows[f].energy_pj(returns);
-        arrivals[arriving++] = {
-            .port = tile.flows[f].port, .busy = tile.flows[f].carried(returns) / periods, .passes = passes};
+        const double share = tile.flows[f].share(returns);
+        arrivals[arriving++] = {.port = tile.flows[f].port,
+                                .busy = share > 0 ? tile.flows[f].carried(returns) / (periods * share) : 0,
+                                .share = share,
+                                .passes = passes};
       }
-      pairs[cut++] = {&tile, o, b, boundary.is_array() ? 1 : run};
+      pairs[cut++] = {&tile, o, b, boundary.is_array() ? 1 : l.run[o]};
       if (!boundary.is_array()) run = 1;
     }
   }
   if (cut == 0) return true;
   std::uint32_t cause = 0;
-  if (periods > 1)
-    r[kTime] += wait_for(std::span(arrivals.data(), arriving), r[kTime], busy(r), cause);
-  else
-    for (std::size_t i = 0; i < arriving; ++i) busy(r)[arrivals[i].port] += arrivals[i].busy;
+  if (periods > 1) {
+    const double late = wait_for(std::span(arrivals.data(), arriving), r[kTime], busy(r), cause);
+    r[kTime] += late;
+    r[kSaved] -= late;
+  } else {
+    for (std::size_t i = 0; i < arriving; ++i) busy(r)[arrivals[i].port] += arrivals[i].busy * arrivals[i].share;
+  }
   for (std::size_t i = 0; i < cut; ++i) {
     const Pair& pair = pairs[i];
     if (pair.boundary == 0) continue;
@@ -328,9 +346,10 @@ bool Search::fits_top(const Label& l, std::span<double> r) const {
   return used(r, top) + more <= p_.memories[top].size_bits;
 }
 
-// A port or memory that nothing still to be cut uses cannot become the bottleneck any more: a port is never busier than
-// its period is long. Labels that differ only there are equals.
+// Of the ports that nothing still to be cut uses only the busiest counts, of such memories none: labels that differ
+// only there are equals.
 void Search::forget_closed(const Label& l, std::span<double> r) const {
+  const double left = iterations_ / iterations(l.exponents);
   for (std::size_t i = 0; i < p_.ports.size(); ++i) {
     const bool open = std::any_of(p_.ports[i].users.begin(), p_.ports[i].users.end(), [&](const PortUser& user) {
       const bool low = user.direction == static_cast<std::uint32_t>(hardware::Direction::ReadToLow) ||
@@ -338,7 +357,9 @@ void Search::forget_closed(const Label& l, std::span<double> r) const {
       const std::size_t b = low ? user.level : user.level + 1;
       return b < boundaries_[user.operand].size() && b >= l.cuts[user.operand];
     });
-    if (!open) busy(r)[i] = 0;
+    if (open) continue;
+    r[kBusiest] = std::max(r[kBusiest], busy(r)[i] * left);
+    busy(r)[i] = 0;
   }
   for (std::size_t m = 0; m < p_.memories.size(); ++m) {
     bool open = false;
@@ -365,7 +386,8 @@ Costs Search::bound(const Label& l, std::span<double> r) const {
       for (std::uint32_t f = 0; f < any.count; ++f) carried[any.flows[f].port] += least.busy[f];
       if (b > 0) add_wait(o, any, boundaries_[o][b].least_wait(), waits);
     }
-  c.latency = r[kTime] * left + onload(waits) + waits[kOffload];
+  c.latency = r[kTime] * left + r[kSaved] + onload(waits) + waits[kOffload];
+  c.latency = std::max(c.latency, r[kBusiest]);
   for (const double cycles : carried) c.latency = std::max(c.latency, cycles);
   c.latency = whole_cycles(c.latency);
   c.energy_pj += p_.leakage_pj_per_cycle * c.latency;
@@ -450,7 +472,7 @@ Chosen Search::trace(std::uint32_t label) const {
   Chosen chosen;
   std::vector<std::uint32_t> path;
   for (std::uint32_t l = label; labels_[l].parent != kNone; l = labels_[l].parent) path.push_back(l);
-  std::array<std::size_t, kMaxOperands> made{1};  // the output's array boundary, at the start
+  std::array<std::size_t, kMaxOperands> made{};
   for (std::size_t position = 0; position < path.size(); ++position) {
     const Label& l = labels_[path[path.size() - 1 - position]];
     for (std::size_t o = 0; o < p_.operands.size(); ++o) {
@@ -472,7 +494,49 @@ Chosen Search::trace(std::uint32_t label) const {
   return chosen;
 }
 
+// Everything still uncut is cut at the end: those memories hold their operands whole.
+void Search::complete(std::uint32_t label) {
+  std::vector<double> end(row(label).begin(), row(label).end());
+  Label l = labels_[label];
+  Cutting rest;
+  for (std::size_t o = 0; o < p_.operands.size(); ++o)
+    rest.count[o] = static_cast<std::uint8_t>(boundaries_[o].size() - l.cuts[o]);
+  if (!apply(l, rest, 1, end, l.sums) || !fits_top(l, end)) return;
+  for (std::size_t o = 0; o < p_.operands.size(); ++o) l.cuts[o] = static_cast<std::uint8_t>(boundaries_[o].size());
+  const Costs costs = bound(l, end);
+  if (best_ && !(rank_of(options_.criterion, costs) < rank_of(options_.criterion, best_costs_))) return;
+  best_ = label;
+  best_costs_ = costs;
+}
+
+// The search is stopped: the best labels of each depth are taken one loop further, until some are whole. If none of
+// them comes to fit, the next best are.
+void Search::carry_on() {
+  constexpr std::size_t kLooked = 4096, kWidth = 16, kRounds = 16;
+  std::vector<std::vector<Entry>> waiting(loops_ + 1);  // per depth, the best last
+  for (std::size_t i = 0; i < kLooked && !queue_.empty(); ++i, queue_.pop())
+    waiting[queue_.top().depth].push_back(queue_.top());
+  for (std::vector<Entry>& list : waiting) std::sort(list.begin(), list.end());
+  for (std::size_t round = 0; round < kRounds && !best_; ++round)
+    for (std::vector<Entry>& list : waiting) {
+      queue_ = {};
+      for (std::size_t i = 0; i < kWidth && !list.empty(); ++i) {
+        const std::uint32_t label = list.back().label;
+        list.pop_back();
+        if (!alive_[label]) continue;
+        if (is_whole(labels_[label]))
+          complete(label);
+        else
+          expand(label);
+      }
+      for (; !queue_.empty(); queue_.pop()) waiting[queue_.top().depth].push_back(queue_.top());
+      if (&list != &waiting.back()) std::sort((&list + 1)->begin(), (&list + 1)->end());
+    }
+}
+
 Optimum Search::run() {
+  if (result_.is_out_of_time) return result_;
+  result_.is_proven = true;
   Exponents last{};
   for (std::size_t k = 0; k < lattice_.kinds().size(); ++k)
     last[k] = static_cast<std::uint8_t>(lattice_.kinds()[k].count);
@@ -492,47 +556,32 @@ Optimum Search::run() {
   }
   Label start;
   start.run.fill(1);
-  // Sums go to the lowest memory at every step.
-  Cutting sums;
-  sums.count[0] = 1;
-  if (!apply(start, sums, iterations_, r, start.sums)) return result_;
-  start.cuts[0] = 1;
   keep(start, r);
+  Ticks ticks(options_.watch, 64);
   while (!queue_.empty()) {
     const Entry entry = queue_.top();
+    if (alive_[entry.label]) {
+      if (best_ && !(entry.rank < rank_of(options_.criterion, best_costs_))) break;
+      result_.is_out_of_time = ticks.is_over();
+      if (result_.is_out_of_time || labels_.size() > options_.most_labels) {
+        result_.is_proven = false;
+        result_.bound = bound(labels_[entry.label], row(entry.label));
+        carry_on();
+        break;
+      }
+    }
     queue_.pop();
     if (!alive_[entry.label]) continue;
-    if (best_ && !(entry.rank < rank_of(options_.criterion, best_costs_))) break;
-    if (labels_.size() > options_.most_labels) {
-      result_.labels = labels_.size();
-      result_.bound = bound(labels_[entry.label], row(entry.label));
-      if (best_) result_.best = trace(*best_);
-      if (best_) result_.best->costs = best_costs_;
-      return result_;
-    }
-    if (!is_whole(labels_[entry.label])) {
+    if (is_whole(labels_[entry.label]))
+      complete(entry.label);
+    else
       expand(entry.label);
-      continue;
-    }
-    // Everything still uncut is cut here: those memories hold their operands whole.
-    std::vector<double> end(row(entry.label).begin(), row(entry.label).end());
-    Label l = labels_[entry.label];
-    Cutting rest;
-    for (std::size_t o = 0; o < p_.operands.size(); ++o)
-      rest.count[o] = static_cast<std::uint8_t>(boundaries_[o].size() - l.cuts[o]);
-    if (!apply(l, rest, 1, end, l.sums) || !fits_top(l, end)) continue;
-    for (std::size_t o = 0; o < p_.operands.size(); ++o) l.cuts[o] = static_cast<std::uint8_t>(boundaries_[o].size());
-    const Costs costs = bound(l, end);
-    if (best_ && !(rank_of(options_.criterion, costs) < rank_of(options_.criterion, best_costs_))) continue;
-    best_ = entry.label;
-    best_costs_ = costs;
   }
   result_.labels = labels_.size();
-  result_.is_proven = true;
   if (best_) {
     result_.best = trace(*best_);
     result_.best->costs = best_costs_;
-    result_.bound = best_costs_;
+    if (result_.is_proven) result_.bound = best_costs_;
   }
   return result_;
 }

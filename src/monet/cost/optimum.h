@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "monet/base/watch.h"
 #include "monet/cost/evaluate.h"
 #include "monet/cost/loops.h"
 #include "monet/cost/search.h"
@@ -16,7 +17,8 @@ namespace monet::cost {
 // Best-first search on the lattice of tiles: a label is a path from the empty tile with the cuts made so far. Two paths
 // to the same tile with the same cuts differ only in what they have cost, so one that is no better in anything is
 // dropped (dominance). What is still to come is bounded from below by each boundary's best tile alone (admissible), so
-// the first complete label taken from the queue is optimal.
+// the first complete label taken from the queue is optimal. A search that is stopped carries the most promising of its
+// labels on to complete mappings, a few at each depth, and gives the best of them with the bound reached.
 
 // The tile the user wants an operand to keep in one memory.
 struct Held {
@@ -29,7 +31,8 @@ struct OptimumOptions {
   std::vector<TemporalLoop> loops{};  // to be ordered; empty: the prime factors of all dimensions
   std::vector<PinnedLoop> pins{};     // places of the ordering that are fixed
   std::vector<Held> held{};
-  std::uint64_t most_labels = 4'000'000;  // then the best found so far is given, with a bound
+  std::uint64_t most_labels = 4'000'000;  // then the search is stopped
+  Watch watch{};                          // likewise
 };
 
 struct Chosen {
@@ -40,10 +43,11 @@ struct Chosen {
 };
 
 struct Optimum {
-  std::optional<Chosen> best{};  // none: no mapping fits
+  std::optional<Chosen> best{};  // none: no mapping fits (proven), or none was found in time
   bool is_proven = false;
-  Costs bound{};             // no mapping is better than this in the criterion
-  std::uint64_t labels = 0;  // kept
+  bool is_out_of_time = false;  // stopped by the watch
+  Costs bound{};                // no mapping is better than this in the criterion
+  std::uint64_t labels = 0;     // kept
   std::uint64_t dominated = 0;
 };
 

@@ -25,6 +25,20 @@ using hardware::Slot;
   throw InputError(Diagnostic{.where = layer.name, .message = std::move(message), .hint = std::move(hint)});
 }
 
+// Where offset + step · i lies in what is stored; of several axes along a dimension, in all of them.
+void set_stored(const Layer& layer, const Operand& operand, OperandProblem& o) {
+  for (std::size_t d = 0; d < layer.dimensions.size(); ++d)
+    o.stored_to[d] = static_cast<double>(layer.dimensions[d].size);
+  for (const work::Axis& axis : operand.axes) {
+    if (axis.terms.size() != 1 || axis.terms[0].coefficient == 0) continue;
+    const std::size_t d = axis.terms[0].dimension;
+    const auto step = static_cast<double>(axis.terms[0].coefficient), offset = static_cast<double>(axis.offset);
+    const double at_start = -offset / step, at_end = (static_cast<double>(axis.extent) - 1 - offset) / step;
+    o.stored_from[d] = std::max(o.stored_from[d], std::ceil(std::min(at_start, at_end)));
+    o.stored_to[d] = std::min(o.stored_to[d], std::floor(std::max(at_start, at_end)) + 1);
+  }
+}
+
 void set_relevance(const Layer& layer, const Operand& operand, const Quirks& quirks, OperandProblem& o) {
   for (const work::Axis& axis : operand.axes) {
     std::vector<work::Term> terms;
@@ -58,6 +72,7 @@ void set_relevance(const Layer& layer, const Operand& operand, const Quirks& qui
   for (const Relation& r : o.relations)
     if (r.extent == 0 || (r.extent < 0 && !quirks.uniform_tiles))
       refuse(layer, fmt::format("operand {} stores nothing: padding is all of it", operand.name));
+  set_stored(layer, operand, o);
   if (o.relations.size() > kMaxRelations)
     refuse(layer, fmt::format("operand {} has {} axes along sums of dimensions", operand.name, o.relations.size()));
 }

@@ -82,6 +82,8 @@ struct OperandProblem {
   std::array<Relevance, kMaxDimensions> relevance{};
   std::vector<std::size_t> relevant{};  // dimensions, in the order of the operand's axes
   std::vector<Relation> relations{};
+  // Of a relevant dimension: the indices whose elements are stored, stored_from ≤ i < stored_to; others are padding.
+  std::array<double, kMaxDimensions> stored_from{}, stored_to{};
   bool reads_first = false;  // sums are read even before any was written: they start from stored values
   bool by_loop = false;  // quirk: factors are not whole, so that the order of multiplications decides how tiles round
   std::size_t memories = 0;

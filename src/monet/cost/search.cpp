@@ -39,6 +39,8 @@ ExhaustiveResult search_exhaustively(const Problem& p, const std::vector<LoopPat
   result.reason = pinned.reason;
   if (!pinned.reason.empty()) return result;
   if (!pinned.complete.empty()) {
+    result.orderings = 1;
+    result.seen = 1;
     attempt(pinned.complete);
     return result;
   }
@@ -49,8 +51,16 @@ ExhaustiveResult search_exhaustively(const Problem& p, const std::vector<LoopPat
   Orderings orderings(p, pinned.loops);
   std::optional<TabledCosts> tables;
   if (!options.even) tables = TabledCosts::make(p, orderings.kinds(), orderings.counts());
+  result.orderings = orderings_of(pinned.loops);
+  if (options.watch.progress != nullptr) options.watch.progress->expected.fetch_add(result.orderings);
+  Ticks ticks(options.watch, 1024);
   std::size_t changed = 0;  // since the last one costed
   while (orderings.next()) {
+    if (ticks.is_over()) {
+      result.is_stopped = true;
+      return result;
+    }
+    ++result.seen;
     changed = std::max(changed, orderings.changed());
     if (!pinned.pins.empty() && !meets(orderings.current(), pinned.pins)) continue;
     Costs costs;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "monet/base/watch.h"
 #include "monet/cost/allocate.h"
 #include "monet/cost/evaluate.h"
 #include "monet/cost/request.h"
@@ -19,6 +20,7 @@ struct ExhaustiveOptions {
   Criterion criterion = Criterion::Latency;
   std::size_t limit = 6;  // of loops; 0: all prime factors
   bool even = false;
+  Watch watch{};  // stopped early, the best so far is given
 };
 
 struct Ordered {
@@ -28,6 +30,9 @@ struct Ordered {
 
 struct ExhaustiveResult {
   std::optional<Ordered> best{};
+  double orderings = 0;         // of the loops, whether they meet the pattern or not
+  std::uint64_t seen = 0;       // of them, before the search ended
+  bool is_stopped = false;      // before all were seen
   std::uint64_t tried = 0;      // orderings that meet the pattern
   std::uint64_t evaluated = 0;  // of them, those that could be allocated and were costed
   Misfit misfit{};              // of the first that could not

@@ -330,7 +330,8 @@ std::vector<Spatial> spatial_mappings(const Layer& layer, const Core& core, cons
                     .limit = limit[a]});
   }
   std::vector<Spatial> all{given.loops};
-  if (!open.empty()) all = fill_open_dimensions(layer, given.loops, open, options.generated, options.mixed);
+  if (!open.empty())
+    all = fill_open_dimensions(layer, given.loops, open, options.generated, options.mixed, options.watch);
   if (all.empty()) return fails(why_no_lane(layer, core));
   for (const OpenDimension& each : open) given.order.push_back(each.array_dimension);
   for (Spatial& spatial : all) {

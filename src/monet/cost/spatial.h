@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "monet/base/watch.h"
 #include "monet/cost/layer.h"
 #include "monet/cost/quirks.h"
 #include "monet/cost/request.h"
@@ -27,6 +28,7 @@ struct SpatialOptions {
   std::size_t generated = 3;  // how many mappings to keep where some are generated
   bool mixed = false;         // several layer dimensions on one array dimension
   Quirks quirks{};
+  Watch watch{};  // when to stop: the best found so far are given
 };
 
 // The spatial mappings to try for a request, best first: given unrollings cut to what the layer, the array and the

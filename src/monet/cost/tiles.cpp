@@ -24,13 +24,21 @@ void add(Sizes& sizes, double elements, double times) {
   sizes.push_back({elements, times});
 }
 
-// With several instances side by side, the fullest of them: the first.
-Sizes along_dimension(double size, double tile, double instances) {
+// Tiles of the indices `from` ≤ i < `to`, the rest being padding. With several instances side by side, the fullest of
+// them: one that is whole if there is one, else the tiles at the ends.
+Sizes along_dimension(double from, double to, double tile, double instances) {
   Sizes sizes;
-  const double step = tile * instances;
-  const double whole = size < tile ? 0 : std::floor((size - tile) / step) + 1;
-  add(sizes, tile, whole);
-  add(sizes, size - whole * step, 1);
+  if (from >= to) return sizes;
+  const auto group = [&](double number) { return std::floor(number / instances); };
+  const double first = std::ceil(from / tile), last = std::floor(to / tile) - 1;  // whole ones
+  const bool any = first <= last;
+  if (any) add(sizes, tile, group(last) - group(first) + 1);
+  const auto is_covered = [&](double g) { return any && g >= group(first) && g <= group(last); };
+  const auto part = [&](double number) { return std::min(to, (number + 1) * tile) - std::max(from, number * tile); };
+  const double low = std::floor(from / tile), high = std::floor((to - 1) / tile);
+  const bool together = group(low) == group(high);
+  if (!is_covered(group(low))) add(sizes, together ? std::max(part(low), part(high)) : part(low), 1);
+  if (!together && !is_covered(group(high))) add(sizes, part(high), 1);
   return sizes;
 }
 
@@ -116,7 +124,8 @@ Sizes sizes_of(const Problem& p, const OperandProblem& o, const Extents& tempora
     all = std::move(product);
   };
   for (const std::size_t d : o.relevant)
-    if (p.size[d] > 1) multiply(along_dimension(p.size[d], temporal[d] * spatial[d], instances(d)));
+    if (p.size[d] > 1 || o.stored_from[d] >= o.stored_to[d])
+      multiply(along_dimension(o.stored_from[d], o.stored_to[d], temporal[d] * spatial[d], instances(d)));
   for (const Relation& r : o.relations)
     multiply(along_relation(p, r, temporal[r.a] * spatial[r.a], temporal[r.b] * spatial[r.b], instances(r.a),
                             instances(r.b)));
@@ -166,6 +175,7 @@ FlowCount count_flow(const Problem& p, const OperandProblem& o, std::size_t m, h
   flow.words = granules * port.min_bits / port.max_bits;
   flow.busy = std::ceil(tiles.largest * bits / port.max_bits);
   flow.cycles = visits * cycles_of(p, o, inside, m + 1, bits, port.max_bits);
+  flow.share = visits / returns;
   return flow;
 }
 

@@ -30,6 +30,7 @@ struct FlowCount {
   double words = 0;    // accesses of whole words in all
   double busy = 0;     // cycles of one transfer, the largest
   double cycles = 0;   // on the port of one instance, in all
+  double share = 1;    // of the tiles, those that are moved: sums are not read back before they were written
 };
 FlowCount count_flow(const Problem& p, const OperandProblem& o, std::size_t m, hardware::Direction direction,
                      const Extents& inside, double bits, double returns, const Extents& all);

@@ -87,8 +87,12 @@ struct Found {
 class Filler {
  public:
   Filler(const Layer& layer, const Spatial& given, const std::vector<OpenDimension>& open, std::size_t count,
-         bool mixed)
-      : layer_(layer), count_(std::max<std::size_t>(count, 1)), chosen_(open.size()), most_(open.size() + 1, 1) {
+         bool mixed, const Watch& watch)
+      : layer_(layer),
+        ticks_({.deadline = watch.deadline}, 4096),
+        count_(std::max<std::size_t>(count, 1)),
+        chosen_(open.size()),
+        most_(open.size() + 1, 1) {
     totals_.resize(layer.dimensions.size(), 1);
     for (const Loops& loops : given)
       for (const SpatialLoop& loop : loops) {
@@ -118,7 +122,8 @@ class Filler {
   bool is_hopeless(double lanes) const { return best_.size() == count_ && merit(lanes) < best_.back().merit; }
 
   void visit(std::size_t k, double lanes) {
-    if (++visits_ > kMostVisits) return;
+    is_over_ = is_over_ || ++visits_ > kMostVisits || ticks_.is_over();
+    if (is_over_) return;
     if (k == ways_.size()) {
       keep({.merit = merit(lanes), .ways = chosen_});
       return;
@@ -147,6 +152,8 @@ class Filler {
   }
 
   const Layer& layer_;
+  Ticks ticks_;
+  bool is_over_ = false;
   std::size_t count_ = 1, visits_ = 0;
   double lanes_ = 1;
   std::vector<double> totals_{};
@@ -160,8 +167,9 @@ class Filler {
 }  // namespace
 
 std::vector<Spatial> fill_open_dimensions(const Layer& layer, const Spatial& given,
-                                          const std::vector<OpenDimension>& open, std::size_t count, bool mixed) {
-  Filler filler(layer, given, open, count, mixed);
+                                          const std::vector<OpenDimension>& open, std::size_t count, bool mixed,
+                                          const Watch& watch) {
+  Filler filler(layer, given, open, count, mixed, watch);
   std::vector<Spatial> filled;
   for (const Found& found : filler.search()) {
     filled.push_back(given);

@@ -18,8 +18,10 @@ struct OpenDimension {
 // The `count` best ways to fill the open dimensions: one layer dimension each, unrolled by a divisor of its limit, or
 // (`mixed`) several. Best is the largest U + U / D - 1 (U: lanes in use, D: the most any one layer dimension has of
 // them); of equally good ones the first in the order of generation: array dimension by array dimension, single
-// dimensions from their largest divisor down, then pairs, triples, … in rising order of their factors.
+// dimensions from their largest divisor down, then pairs, triples, … in rising order of their factors. Stopped by the
+// watch, the best found so far.
 std::vector<Spatial> fill_open_dimensions(const Layer& layer, const Spatial& given,
-                                          const std::vector<OpenDimension>& open, std::size_t count, bool mixed);
+                                          const std::vector<OpenDimension>& open, std::size_t count, bool mixed,
+                                          const Watch& watch = {});
 
 }  // namespace monet::cost

@@ -10,6 +10,7 @@ namespace {
 Loaded load(const config::Tree& tree, Sources& sources, const LoadOptions& options) {
   Loaded loaded;
   config::Findings findings;
+  Places places;
   const config::Value root = tree.root();
   if (!options.parameters.empty() && !looks_like_monet(root))
     findings.error(root, "only files of MONET's own form have parameters to set");
@@ -19,13 +20,13 @@ Loaded load(const config::Tree& tree, Sources& sources, const LoadOptions& optio
         .open = [&](const std::string& path) -> const config::Tree& { return sources.open(path); },
         .overrides = options.parameters};
     const config::Tree& resolved = sources.adopt(config::resolve(tree, resolve, findings));
-    loaded.hardware = read_monet(resolved.root(), findings);
+    loaded.hardware = read_monet(resolved.root(), findings, &places);
   } else if (looks_like_stream(root)) {
     loaded.form = "Stream accelerator";
-    loaded.hardware = read_stream(root, sources, findings);
+    loaded.hardware = read_stream(root, sources, findings, &places);
   } else if (looks_like_zigzag(root)) {
     loaded.form = "ZigZag accelerator";
-    loaded.hardware = read_zigzag(root, findings);
+    loaded.hardware = read_zigzag(root, findings, &places);
   } else {
     findings.error(
         root, "not a hardware description",
@@ -35,6 +36,7 @@ Loaded load(const config::Tree& tree, Sources& sources, const LoadOptions& optio
   findings.throw_if_failed();
   loaded.warnings = findings.list();
   loaded.files = sources.files();
+  loaded.origins = places.origins();
   return loaded;
 }
 

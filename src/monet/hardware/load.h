@@ -6,6 +6,7 @@
 
 #include "monet/base/diagnostic.h"
 #include "monet/hardware/hardware.h"
+#include "monet/hardware/origins.h"
 #include "monet/hardware/reading.h"
 
 namespace monet::hardware {
@@ -22,6 +23,7 @@ struct Loaded {
   std::string form{};  // "MONET hardware", "ZigZag accelerator", "Stream accelerator"
   std::vector<Diagnostic> warnings{};
   std::vector<SourceFile> files{};  // the file and all that it takes in
+  Origins origins{};                // the line of each figure
 };
 
 // Both throw InputError with everything wrong in the file.

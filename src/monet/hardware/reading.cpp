@@ -52,6 +52,32 @@ config::Value Places::of(std::string path, const config::Value& otherwise) const
   }
 }
 
+void Places::note_fields(const std::string& path, const config::Value& map,
+                         std::initializer_list<std::pair<std::string_view, std::string_view>> fields) {
+  if (!map.is_map()) return;
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    if (map[i].is_null()) continue;
+    const std::string_view key = map.key(i).text();
+    for (const auto& [member, stem] : fields)
+      if (key.starts_with(stem) && (key.size() == stem.size() || key[stem.size()] == '_'))
+        note(path.empty() ? std::string(member) : path + "." + std::string(member), map[i]);
+  }
+}
+
+Origins Places::origins() const {
+  Origins out;
+  for (const auto& [path, value] : places_) out.places[path] = {value.file(), value.at().line};
+  out.copies = copies_;
+  return out;
+}
+
+std::optional<Origin> Origins::find(std::string path) const {
+  const std::size_t core = std::min(path.find('.'), path.size());
+  if (const auto copy = copies.find(path.substr(0, core)); copy != copies.end()) path.replace(0, core, copy->second);
+  const auto found = places.find(path);
+  return found == places.end() ? std::nullopt : std::optional(found->second);
+}
+
 void report(const Hardware& hardware, const Places& places, const config::Value& root, config::Findings& findings) {
   std::vector<Fault> faults = examine(hardware);
   // Doubts are only worth having of what can be at all.

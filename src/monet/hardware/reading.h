@@ -1,6 +1,7 @@
 #pragma once
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "monet/base/config.h"
 #include "monet/hardware/hardware.h"
+#include "monet/hardware/origins.h"
 #include "monet/hardware/verify.h"
 
 namespace monet::hardware {
@@ -47,11 +49,20 @@ class Sources {
 class Places {
  public:
   void note(const std::string& path, const config::Value& value) { places_.insert_or_assign(path, value); }
+  // Notes where the members of a part stand in its map: {member of hardware.h, key of the file}. A key may end in its
+  // unit: `size` is also `size_kib`.
+  void note_fields(const std::string& path, const config::Value& map,
+                   std::initializer_list<std::pair<std::string_view, std::string_view>> fields);
+  // Core `copy` was made of the lines of core `of`.
+  void note_copy(std::size_t copy, std::size_t of) { copies_.insert_or_assign(core_path(copy), core_path(of)); }
   // The place of the part, or else of the part it belongs to.
   config::Value of(std::string path, const config::Value& otherwise) const;
+  // All of them, without the trees.
+  Origins origins() const;
 
  private:
   std::map<std::string, config::Value> places_;
+  std::map<std::string, std::string> copies_;
 };
 
 // Applies the rules of verify.h and plausible.h and says where each one is broken.

@@ -79,6 +79,12 @@ Memory read_memory(const Value& value, const std::string& name, std::size_t core
   if (s.boolean("force_double_buffering").value_or(false)) memory.buffering = Buffering::Double;
   read_stream_ports(s, core, index, memory, places);
   read_costs(s, memory, findings);
+  places.note_fields(memory_path(core, index), value,
+                     {{"size_bits", "size"},
+                      {"read_energy_pj", "r_cost"},
+                      {"write_energy_pj", "w_cost"},
+                      {"area_mm2", "area"},
+                      {"latency_cycles", "latency"}});
   s.finish();
   return memory;
 }
@@ -168,6 +174,17 @@ ReadArray read_array(const Value& value, Findings& findings) {
   return result;
 }
 
+void note_array(const std::string& path, const Value& map, Places& places) {
+  places.note_fields(path, map,
+                     {{"mac_energy_pj", "multiplier_energy"},
+                      {"mac_energy_pj", "unit_energy"},
+                      {"mac_area_mm2", "multiplier_area"},
+                      {"mac_area_mm2", "unit_area"}});
+  const std::optional<Value> sizes = map.is_map() ? map.find("sizes") : std::nullopt;
+  for (std::size_t i = 0; sizes && sizes->is_sequence() && i < sizes->size(); ++i)
+    places.note(fmt::format("{}.dimensions[{}]", path, i), (*sizes)[i]);
+}
+
 // ---- The rest ----
 
 void read_dataflows(const Value& value, Core& core, const std::vector<std::string>& dimensions, Findings& findings) {
@@ -204,6 +221,9 @@ void read_tile_memory(const Value& value, std::size_t index, Core& core, Places&
   memory.ports.push_back(std::move(port));
   complete(memory, {.read = true, .write = true, .leakage = true, .area = true}, kAssumedNodeNm);
   places.note(memory_path(index, 0), value);
+  places.note_fields(memory_path(index, 0), value, {{"size_bits", "capacity"}});
+  places.note_fields(port_path(index, 0, 0), value,
+                     {{"min_bits_per_cycle", "bandwidth_min"}, {"max_bits_per_cycle", "bandwidth_max"}});
   core.memories.push_back(std::move(memory));
 }
 
@@ -266,6 +286,7 @@ StreamCore read_stream_core(const Value& value, std::size_t index, Places& place
   if (array) {
     places.note(core_path(index) + ".array", *array);
     read = read_array(*array, findings);
+    note_array(core_path(index) + ".array", *array, places);
   } else if (value.is_map()) {
     findings.error(value, fmt::format("core '{}' has no 'operational_array'", core.name));
   }

@@ -82,6 +82,8 @@ class StreamReader {
     return std::move(hardware_);
   }
 
+  const Places& places() const { return places_; }
+
  private:
   // A core is a file or, in files of 2026, written in place.
   void add_core(const Value& entry) {
@@ -277,7 +279,12 @@ class StreamReader {
 
   void add_link(Link link, double unit_energy, const Value& at) {
     link.energy_pj_per_bit = energy_per_bit(unit_energy, std::max<std::int64_t>(link.bits_per_cycle, 1));
-    places_.note(link_path(hardware_.links.size()), at);
+    const std::string path = link_path(hardware_.links.size());
+    places_.note(path, at);
+    // What the link does not say itself, the accelerator says for all.
+    if (bandwidth_ == link.bits_per_cycle) places_.note_fields(path, root_, {{"bits_per_cycle", "bandwidth"}});
+    places_.note_fields(path, root_, {{"energy_pj_per_bit", "unit_energy_cost"}});
+    places_.note_fields(path, at, {{"bits_per_cycle", "bandwidth"}, {"energy_pj_per_bit", "unit_energy_cost"}});
     hardware_.links.push_back(std::move(link));
   }
 
@@ -337,6 +344,7 @@ class StreamReader {
       const std::string digits = node->starts_with("n") || node->starts_with("N") ? node->substr(1) : *node;
       if (const config::NumberReading n = config::read_number(digits, Dialect::Strict); n.number && n.number->value > 0)
         hardware_.node_nm = {.value = n.number->value};
+      places_.note_fields("", root_, {{"node_nm", "technology_node"}});
     }
     for (const std::string_view key : {"kernel_library", "reconfiguration", "memory_aliases"}) s_.find(key);
   }
@@ -366,7 +374,7 @@ bool looks_like_stream(const Value& root) {
           root.find("graph") || root.find("bus"));
 }
 
-Hardware read_zigzag(const Value& root, Findings& findings) {
+Hardware read_zigzag(const Value& root, Findings& findings, Places* found) {
   Places places;
   StreamCore read = read_stream_core(root, 0, places, findings);
   Hardware hardware{.name = read.core.name, .node_nm = kNode, .clock_hz = kUnknown, .supply_v = kUnknown};
@@ -374,11 +382,15 @@ Hardware read_zigzag(const Value& root, Findings& findings) {
   // A file of an off-chip core alone describes no off-chip core: there is no chip it is off.
   hardware.cores.push_back(std::move(read.core));
   if (!findings.failed()) report(hardware, places, root, findings);
+  if (found) *found = std::move(places);
   return hardware;
 }
 
-Hardware read_stream(const Value& root, Sources& sources, Findings& findings) {
-  return StreamReader(root, sources, findings).run();
+Hardware read_stream(const Value& root, Sources& sources, Findings& findings, Places* places) {
+  StreamReader reader(root, sources, findings);
+  Hardware hardware = reader.run();
+  if (places) *places = reader.places();
+  return hardware;
 }
 
 }  // namespace monet::hardware

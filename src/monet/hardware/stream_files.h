@@ -18,10 +18,11 @@ bool looks_like_zigzag(const config::Value& root);  // one core: memories and an
 bool looks_like_stream(const config::Value& root);  // cores and links
 
 // A ZigZag accelerator, or a core file of Stream: a chip with one core. Also the accelerators of golden JSON files.
-Hardware read_zigzag(const config::Value& root, config::Findings& findings);
+// Here and below `places`, if any, gets the place of every part and figure.
+Hardware read_zigzag(const config::Value& root, config::Findings& findings, Places* places = nullptr);
 
 // A Stream accelerator; its core files are looked for as Stream does, from the folder of the file.
-Hardware read_stream(const config::Value& root, Sources& sources, config::Findings& findings);
+Hardware read_stream(const config::Value& root, Sources& sources, config::Findings& findings, Places* places = nullptr);
 
 // ---- One core, for both ----
 

@@ -170,10 +170,18 @@ void read_stream_ports(Section& s, std::size_t core, std::size_t index, Memory& 
   const std::vector<Value> ports = s.list("ports");
   if (!ports.empty() && is_old_port(ports[0])) {
     read_old_ports(ports, old, memory, findings);
+    for (std::size_t i = 0; i < memory.ports.size(); ++i) {
+      const bool writes = memory.ports[i].kind == PortKind::Write;
+      places.note_fields(port_path(core, index, i), s.value(),
+                         {{"max_bits_per_cycle", writes ? "w_bw" : "r_bw"},
+                          {"min_bits_per_cycle", writes ? "min_w_granularity" : "min_r_granularity"}});
+    }
     return;
   }
   for (const Value& port : ports) {
-    places.note(port_path(core, index, memory.ports.size()), port);
+    const std::string path = port_path(core, index, memory.ports.size());
+    places.note(path, port);
+    places.note_fields(path, port, {{"min_bits_per_cycle", "bandwidth_min"}, {"max_bits_per_cycle", "bandwidth_max"}});
     read_new_port(port, memory, findings);
   }
 }

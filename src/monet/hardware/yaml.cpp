@@ -33,6 +33,7 @@ class MonetReader {
                             .value_or(Figure{.value = 28, .provenance = Provenance::Assumed, .source = "not stated"});
     hardware_.clock_hz = read_figure(s_, "clock", kFrequency, block_).value_or(unknown);
     hardware_.supply_v = read_figure(s_, "supply", kVoltage, block_).value_or(unknown);
+    places_.note_fields("", root_, {{"node_nm", "node"}, {"clock_hz", "clock"}, {"supply_v", "supply"}});
     context_ = {.node_nm = hardware_.node_nm.value > 0 ? hardware_.node_nm.value : 28,
                 .clock_hz = hardware_.clock_hz.value,
                 .places = &places_,
@@ -46,6 +47,8 @@ class MonetReader {
     if (!findings_.failed()) report(hardware_, places_, root_, findings_);
     return std::move(hardware_);
   }
+
+  const Places& places() const { return places_; }
 
  private:
   void cores() {
@@ -67,6 +70,7 @@ class MonetReader {
         copy.name = fmt::format("{}_{}", name, k);
         // What is wrong with one is wrong with all, and said of the first.
         places_.note(core_path(hardware_.cores.size()), cores->key(i));
+        if (k > 0) places_.note_copy(hardware_.cores.size(), index);
         hardware_.cores.push_back(std::move(copy));
       }
       if (count == 0) hardware_.cores.push_back(std::move(core));
@@ -118,7 +122,13 @@ class MonetReader {
           read_figure(s, "energy", kLinkEnergy, block)
               .value_or(Figure{.value = 0, .provenance = Provenance::Assumed, .source = "not stated: free"});
       s.finish();
-      places_.note(link_path(hardware_.links.size()), item);
+      const std::string path = link_path(hardware_.links.size());
+      places_.note(path, item);
+      places_.note_fields(path, item,
+                          {{"bits_per_cycle", "bandwidth"},
+                           {"bits_per_cycle", "bits_per_cycle"},
+                           {"bits_per_cycle", "bytes_per_cycle"},
+                           {"energy_pj_per_bit", "energy"}});
       hardware_.links.push_back(std::move(link));
     }
   }
@@ -164,6 +174,11 @@ class MonetReader {
 
 bool looks_like_monet(const Value& root) { return root.is_map() && root.find("monet").has_value(); }
 
-Hardware read_monet(const Value& root, Findings& findings) { return MonetReader(root, findings).run(); }
+Hardware read_monet(const Value& root, Findings& findings, Places* places) {
+  MonetReader reader(root, findings);
+  Hardware hardware = reader.run();
+  if (places) *places = reader.places();
+  return hardware;
+}
 
 }  // namespace monet::hardware

@@ -90,6 +90,18 @@ Array read_array(const Value& value, const Block& outer, const Context& context)
   return array;
 }
 
+void note_array(const std::string& path, const Value& map, Places& places) {
+  if (!map.is_map()) return;
+  places.note_fields(path, map, {{"mac_energy_pj", "mac_energy"}, {"mac_area_mm2", "mac_area"}});
+  if (const std::optional<Value> dimensions = map.find("dimensions"); dimensions && dimensions->is_map())
+    for (std::size_t i = 0; i < dimensions->size(); ++i)
+      places.note(fmt::format("{}.dimensions[{}]", path, i), (*dimensions)[i]);
+  if (const std::optional<Value> formats = map.find("formats"); formats && formats->is_sequence())
+    for (std::size_t i = 0; i < formats->size(); ++i)
+      places.note_fields(fmt::format("{}.formats[{}]", path, i), (*formats)[i],
+                         {{"energy_pj", "energy"}, {"cycles", "cycles"}});
+}
+
 // ---- Vector unit ----
 
 const std::vector<std::string>& function_names() {
@@ -188,8 +200,10 @@ Core read_monet_core(const Value& value, const std::string& name, std::size_t in
   const Block block = block_of(s, outer);
   Core core{.name = name};
   if (const std::optional<Value> array = s.find("array")) {
-    context.places->note(core_path(index) + ".array", *array);
+    const std::string path = core_path(index) + ".array";
+    context.places->note(path, *array);
     core.array = read_array(*array, block, context);
+    note_array(path, *array, *context.places);
   }
   if (const std::optional<Value> vector = s.find("vector")) {
     context.places->note(core_path(index) + ".vector", *vector);

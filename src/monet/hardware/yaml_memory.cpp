@@ -104,10 +104,21 @@ void make_ports(Section& s, Memory& memory, const Context& context) {
   }
 }
 
+void note_width(const std::string& path, const Value& map, const Context& context) {
+  context.places->note_fields(path, map,
+                              {{"max_bits_per_cycle", "bandwidth"},
+                               {"max_bits_per_cycle", "bits_per_cycle"},
+                               {"max_bits_per_cycle", "bytes_per_cycle"},
+                               {"min_bits_per_cycle", "min_bandwidth"},
+                               {"min_bits_per_cycle", "min_bits_per_cycle"},
+                               {"min_bits_per_cycle", "min_bytes_per_cycle"}});
+}
+
 void read_ports(Section& s, std::size_t core, std::size_t index, Memory& memory, const Context& context) {
   const std::optional<Value> ports = s.find("ports");
   if (!ports) {
     make_ports(s, memory, context);
+    for (std::size_t i = 0; i < memory.ports.size(); ++i) note_width(port_path(core, index, i), s.value(), context);
     return;
   }
   for (const std::string_view key : {"port", "bandwidth", "bits_per_cycle", "bytes_per_cycle", "min_bandwidth",
@@ -117,6 +128,7 @@ void read_ports(Section& s, std::size_t core, std::size_t index, Memory& memory,
                               "keep one of them");
   for (const Value& item : s.list("ports")) {
     context.places->note(port_path(core, index, memory.ports.size()), item);
+    note_width(port_path(core, index, memory.ports.size()), item, context);
     memory.ports.push_back(read_port(item, memory, context));
   }
 }
@@ -197,6 +209,13 @@ Memory read_memory(const Value& value, const std::string& name, const Core& core
   memory.transposed_read = static_cast<TransposedRead>(s.choice("transposed_read", transposed).value_or(0));
   memory.transposed_slowdown = s.number("transposed_slowdown", {.least = 1, .most = 1e6}).value_or(1);
   read_figures(s, memory, block, context);
+  context.places->note_fields(memory_path(core_index, index), value,
+                              {{"size_bits", "size"},
+                               {"read_energy_pj", "read_energy"},
+                               {"write_energy_pj", "write_energy"},
+                               {"leakage_mw", "leakage"},
+                               {"area_mm2", "area"},
+                               {"latency_cycles", "latency"}});
   s.finish();
   return memory;
 }

@@ -10,7 +10,10 @@
 #include "monet/base/file.h"
 #include "monet/base/nearest.h"
 #include "monet/report/nest.h"
+#include "monet/verbs/explain_bound.h"
 #include "monet/verbs/explain_flow.h"
+#include "monet/verbs/explain_inputs.h"
+#include "monet/verbs/explain_levers.h"
 
 namespace monet {
 namespace {
@@ -23,7 +26,7 @@ std::string number(double value) { return exact_number(value); }
 
 class Explainer {
  public:
-  Explainer(const MapRun& run, const Mapped& mapped) : run_(run), m_(mapped), core_(run.chosen_core()) {}
+  Explainer(const MapRun& run, const Mapped& mapped) : m_(mapped), core_(run.chosen_core()), inputs_(run) {}
 
   std::vector<ExplainedLine> latency() {
     const Evaluation& e = m_.evaluation;
@@ -40,15 +43,19 @@ class Explainer {
   std::vector<ExplainedLine> energy() {
     const Evaluation& e = m_.evaluation;
     add(7, "mac_energy_pj", fmt::format("{} x {}", number(m_.problem.macs), number(m_.problem.mac_pj)), e.mac_energy_pj,
-        fmt::format("multiply-accumulates x pJ; {}", source(core_.array->mac_energy_pj)));
+        "multiply-accumulates x pJ of one", {inputs_.mac_energy(m_.problem)});
     std::vector<std::string> parts{number(e.mac_energy_pj)};
     for (std::size_t i = core_.memories.size(); i-- > 0;) {
       const double pj = memory_energy(i);
       parts.push_back(number(pj));
     }
     parts.push_back(number(e.static_energy_pj));
+    std::vector<ExplainedInput> leaks;
+    if (m_.problem.leakage_pj_per_cycle > 0) leaks.push_back(inputs_.clock());
+    for (std::size_t i = 0; i < core_.memories.size() && !leaks.empty(); ++i)
+      if (core_.memories[i].leakage_mw.value > 0) leaks.push_back(inputs_.leakage(i));
     add(8, "static_energy_pj", fmt::format("{} x {}", number(m_.problem.leakage_pj_per_cycle), number(e.latency)),
-        e.static_energy_pj, "leakage of all memories, pJ a cycle, x cycles");
+        e.static_energy_pj, "leakage of all memories, pJ a cycle, x cycles", std::move(leaks));
     add(9, "energy_pj", fmt::format("{}", fmt::join(parts, " + ")), e.energy_pj, "arithmetic + memories + leakage");
     return std::move(lines_);
   }
@@ -67,8 +74,8 @@ class Explainer {
       }
       if (parts.empty()) continue;
       add(11, fmt::format("busy cycles of {}", port_name(m_, core_, i)), fmt::format("{}", fmt::join(parts, " + ")),
-          busy,
-          fmt::format("{:.3g} % of {} cycles", 100 * busy / m_.evaluation.latency, number(m_.evaluation.latency)));
+          busy, fmt::format("{:.3g} % of {} cycles", 100 * busy / m_.evaluation.latency, number(m_.evaluation.latency)),
+          {inputs_.width(m_.problem, i)});
     }
     return std::move(lines_);
   }
@@ -78,15 +85,16 @@ class Explainer {
       for (std::size_t l = 0; l < m_.problem.operands[o].memories; ++l) {
         const std::size_t index = m_.problem.operands[o].memory[l];
         if ((operand && *operand != o) || (memory && *memory != index)) continue;
-        explain_level(m_, core_, o, l, brief, lines_);
+        explain_level(m_, core_, inputs_, o, l, brief, lines_);
       }
     if (memory && !operand) capacity(*memory);
     return std::move(lines_);
   }
 
  private:
-  void add(int equation, std::string name, std::string terms, double value, std::string remark = "") {
-    lines_.push_back({equation, std::move(name), std::move(terms), value, std::move(remark)});
+  void add(int equation, std::string name, std::string terms, double value, std::string remark = "",
+           std::vector<ExplainedInput> inputs = {}) {
+    lines_.push_back({equation, std::move(name), std::move(terms), value, std::move(remark), std::move(inputs)});
   }
 
   void ideal() {
@@ -94,7 +102,7 @@ class Explainer {
     add(10, "ideal_cycles",
         fmt::format("ceil({} / {}) x {}", number(m_.problem.macs), number(m_.problem.lanes),
                     number(m_.problem.cycles_per_mac)),
-        e.ideal_cycles, "multiply-accumulates / lanes, x cycles of one");
+        e.ideal_cycles, "multiply-accumulates / lanes, x cycles of one", inputs_.lanes());
     std::vector<std::string> loops;
     for (const cost::TemporalLoop& loop : m_.order) loops.push_back(number(loop.factor));
     add(10, "steps", fmt::format("{} x {}", fmt::join(loops, " x "), number(m_.problem.cycles_per_mac)),
@@ -108,7 +116,8 @@ class Explainer {
     if (m_.problem.quirks.worst_port) {
       for (std::size_t i = 0; i < e.ports.size(); ++i)
         if (e.ports[i].stall > 0)
-          add(12, fmt::format("stall of {}", port_name(m_, core_, i)), "", e.ports[i].stall, "quirk worst_port");
+          add(12, fmt::format("stall of {}", port_name(m_, core_, i)), "", e.ports[i].stall, "quirk worst_port",
+              {inputs_.width(m_.problem, i)});
       add(12, "stall_cycles", "", e.stall, "of the port that stalls most alone (quirk worst_port)");
       return;
     }
@@ -119,13 +128,14 @@ class Explainer {
       if (wait.period > e.temporal_cycles) {  // not a period of the nest: all of it
         add(13, fmt::format("what {} still has to carry", port_name(m_, core_, wait.port)),
             fmt::format("{} - {}", number(e.ports[wait.port].busy), number(wait.period)), wait.cycles,
-            "cycles the port is busy, less all that the rest takes");
+            "cycles the port is busy, less all that the rest takes", {inputs_.width(m_.problem, wait.port)});
         parts.push_back(number(wait.cycles));
         continue;
       }
       add(12, fmt::format("wait for {}", port_name(m_, core_, wait.port)),
           fmt::format("{} x {}", number(wait.cycles), number(wait.periods)), wait.cycles * wait.periods,
-          fmt::format("cycles, after every {} steps, so many times", number(wait.period)));
+          fmt::format("cycles, after every {} steps, so many times", number(wait.period)),
+          {inputs_.width(m_.problem, wait.port)});
       parts.push_back(number(wait.cycles * wait.periods));
     }
     if (parts.empty()) parts.push_back("0");
@@ -148,7 +158,10 @@ class Explainer {
             fmt::format("{} {} {}", m_.layer.operands[o].name, output ? "last store, to" : "first load, from",
                         core_.memories[m_.problem.operands[o].memory[l + 1]].name),
             fmt::format("max({}, {})", number(lower), number(upper)), std::max(lower, upper),
-            "the longer of its two ports");
+            "the longer of its two ports",
+            {inputs_.width(m_.problem, m_.problem.operands[o].ports[l + 1][up].port),
+             inputs_.width(m_.problem, m_.problem.operands[o].ports[l][down].port),
+             inputs_.first_word(m_.problem.operands[o].memory[l + 1])});
       }
     }
     add(15, "onload_cycles", onload_terms(), e.onload,
@@ -204,7 +217,7 @@ class Explainer {
     add(6, fmt::format("energy of {}, pJ", core_.memories[i].name),
         fmt::format("{} x {} + {} x {}", number(reads), number(memory.read_pj), number(writes),
                     number(memory.write_pj)),
-        pj, "words read x pJ + words written x pJ; " + sources(core_.memories[i]));
+        pj, "words read x pJ + words written x pJ", {inputs_.read_energy(i), inputs_.write_energy(i)});
     return pj;
   }
 
@@ -222,128 +235,165 @@ class Explainer {
     }
     if (parts.empty()) return;
     add(2, "bits held", fmt::format("{}", fmt::join(parts, " + ")), used,
-        fmt::format("tiles and second buffers, of {} bits", number(memory.size_bits)));
+        fmt::format("tiles and second buffers, of {} bits", number(memory.size_bits)), {inputs_.size(i)});
   }
 
-  std::string sources(const hardware::Memory& memory) const {
-    const std::string read = source(memory.read_energy_pj), write = source(memory.write_energy_pj);
-    return read == write ? "both " + read : fmt::format("read {}; write {}", read, write);
-  }
-  std::string source(const hardware::Figure& figure) const { return figure_source(figure, run_.chip); }
-
-  const MapRun& run_;
   const Mapped& m_;
   const Core& core_;
+  const ChipInputs inputs_;
   std::vector<ExplainedLine> lines_;
 };
 
-std::vector<ExplainedLine> lines_for(const MapRun& run, const Mapped& m, const std::string& what) {
+// What WHAT is about. Throws InputError if it is nothing.
+struct Subject {
+  std::string word{};  // latency, energy, accesses, stall, levers; empty: an operand, a memory or both
+  std::optional<std::size_t> operand{}, memory{};
+};
+
+const std::vector<std::string> kWords{"latency", "energy", "accesses", "stall", "levers"};
+
+std::optional<Subject> part_named(const MapRun& run, const Mapped& m, const std::string& what) {
   const Core& core = run.chosen_core();
-  Explainer explainer(run, m);
-  if (what == "latency") return explainer.latency();
-  if (what == "energy") return explainer.energy();
-  if (what == "stall") return explainer.stall();
-  if (what == "accesses") return explainer.at(std::nullopt, std::nullopt, true);
-  std::vector<std::string> words{"latency", "energy", "accesses", "stall"};
-  const auto operand = [&](const std::string& name) -> std::optional<std::size_t> {
-    for (std::size_t o = 0; o < m.layer.operands.size(); ++o)
-      if (m.layer.operands[o].name == name) return o;
-    return std::nullopt;
-  };
-  const auto memory = [&](const std::string& name) -> std::optional<std::size_t> {
-    for (std::size_t i = 0; i < core.memories.size(); ++i)
-      if (core.memories[i].name == name) return i;
-    return std::nullopt;
-  };
   const std::size_t at = what.find('@');
-  if (at != std::string::npos) {
-    const auto o = operand(what.substr(0, at)), i = memory(what.substr(at + 1));
-    if (o && i) {
-      std::vector<ExplainedLine> lines = explainer.at(o, i, false);
-      if (!lines.empty()) return lines;
-    }
-  } else if (const auto o = operand(what)) {
-    return explainer.at(o, std::nullopt, false);
-  } else if (const auto i = memory(what)) {
-    return explainer.at(std::nullopt, i, false);
+  Subject subject;
+  const std::string operand = what.substr(0, at), memory = at == std::string::npos ? what : what.substr(at + 1);
+  for (std::size_t o = m.layer.operands.size(); o-- > 0;)
+    if (m.layer.operands[o].name == operand) subject.operand = o;
+  for (std::size_t i = core.memories.size(); i-- > 0;)
+    if (core.memories[i].name == memory) subject.memory = i;
+  if (at == std::string::npos) {
+    if (subject.operand) subject.memory.reset();  // an operand goes before a memory of its name
+    return subject.operand || subject.memory ? std::optional(subject) : std::nullopt;
   }
+  if (!subject.operand || !subject.memory) return std::nullopt;
+  const std::vector<std::size_t>& held = m.problem.memories[*subject.memory].operands;
+  const bool goes_there = std::find(held.begin(), held.end(), *subject.operand) != held.end();
+  return goes_there ? std::optional(subject) : std::nullopt;
+}
+
+Subject subject_of(const MapRun& run, const Mapped& m, const std::string& what) {
+  if (std::find(kWords.begin(), kWords.end(), what) != kWords.end()) return {.word = what};
+  if (const std::optional<Subject> part = part_named(run, m, what)) return *part;
+  std::vector<std::string> words = kWords;
+  const Core& core = run.chosen_core();
   for (std::size_t o = 0; o < m.layer.operands.size(); ++o) {
     words.push_back(m.layer.operands[o].name);
     for (std::size_t l = 0; l < m.problem.operands[o].memories; ++l)
       words.push_back(m.layer.operands[o].name + "@" + core.memories[m.problem.operands[o].memory[l]].name);
   }
   for (const hardware::Memory& each : core.memories) words.push_back(each.name);
+  std::string fallback = fmt::format("there are {}", fmt::join(words, ", "));
+  if (run.layers.size() + run.vectors.size() > 1 && what.find('/') != std::string::npos) {
+    const std::size_t slash = what.rfind('/');
+    std::vector<std::string> layers;
+    for (const MappedLayer& layer : run.layers) layers.push_back(layer.layer.name);
+    for (const MappedVector& v : run.vectors)
+      if (v.name == what.substr(0, slash))
+        throw InputError(Diagnostic{
+            .where = "WHAT",
+            .message = fmt::format("'{}' is element-wise work: it has no loop nest to explain", v.name.substr(0, 60)),
+            .hint = fmt::format("it is bound by {}; monet map shows all there is to it", v.cost.bound_by)});
+    throw InputError(Diagnostic{.where = "WHAT",
+                                .message = fmt::format("no layer is called '{}'", what.substr(0, slash).substr(0, 60)),
+                                .hint = did_you_mean(what.substr(0, slash), layers, "monet map lists them")});
+  }
   throw InputError(Diagnostic{.where = "WHAT",
                               .message = fmt::format("nothing is called '{}'", what.substr(0, 60)),
-                              .hint = did_you_mean(what, words, fmt::format("there are {}", fmt::join(words, ", ")))});
+                              .hint = did_you_mean(what, words, fallback)});
+}
+
+std::vector<ExplainedLine> lines_for(const MapRun& run, const Mapped& m, const Subject& subject) {
+  Explainer explainer(run, m);
+  if (subject.word == "latency") return explainer.latency();
+  if (subject.word == "energy") return explainer.energy();
+  if (subject.word == "stall") return explainer.stall();
+  if (subject.word == "accesses") return explainer.at(std::nullopt, std::nullopt, true);
+  if (subject.word == "levers") return {};
+  return explainer.at(subject.operand, subject.memory, false);
+}
+
+MapRequest asked_of(const ExplainRequest& request) {
+  if (!request.map.hardware.empty()) {
+    MapRequest asked = request.map;
+    asked.layer.layer = request.run;
+    return asked;
+  }
+  std::error_code error;
+  if (!std::filesystem::is_directory(request.run, error))
+    throw InputError(Diagnostic{.where = "RUN",
+                                .message = fmt::format("'{}' is no folder", request.run.substr(0, 80)),
+                                .hint = "monet map … --out DIR writes one; or give a LAYER with --on"});
+  const std::string path = request.run + "/result.json";
+  return request_of(read_file(path), path);
+}
+
+std::vector<LayerShare> shares_of(const MapRun& run) {
+  std::vector<LayerShare> shares;
+  for (const MappedLayer& layer : run.layers) {
+    LayerShare share{.name = layer.layer.name,
+                     .is_feasible = layer.mapped.has_value(),
+                     .bound = layer.is_stopped ? "not known" : "infeasible"};
+    if (layer.mapped) {
+      share.latency = layer.mapped->evaluation.latency;
+      share.energy_pj = layer.mapped->evaluation.energy_pj;
+      share.bound = find_bound(*layer.mapped, run.chosen_core()).resource;
+    }
+    shares.push_back(std::move(share));
+  }
+  for (const MappedVector& v : run.vectors)
+    shares.push_back({v.name, true, v.cost.latency, v.cost.energy_pj, v.cost.bound_by});
+  return shares;
+}
+
+// The layer WHAT begins with, and what is left of it; without one the layer that has most of WHAT.
+std::size_t choose_layer(const MapRun& run, std::string& what, bool& is_named) {
+  std::optional<std::size_t> named;
+  const auto length = [&](std::size_t i) { return run.layers[i].layer.name.size(); };
+  for (std::size_t i = 0; i < run.layers.size(); ++i)
+    if (what.starts_with(run.layers[i].layer.name + "/") && (!named || length(i) > length(*named))) named = i;
+  if (named) {
+    what.erase(0, length(*named) + 1);
+    is_named = true;
+    return *named;
+  }
+  std::size_t most = 0;
+  double most_has = -1;
+  for (std::size_t i = 0; i < run.layers.size(); ++i) {
+    if (!run.layers[i].mapped) continue;
+    const Evaluation& e = run.layers[i].mapped->evaluation;
+    const double has = what == "energy" ? e.energy_pj : what == "stall" ? e.stall : e.latency;
+    if (has > most_has) most = i, most_has = has;
+  }
+  return most;
 }
 
 }  // namespace
 
 Explanation explain(const ExplainRequest& request) {
-  MapRequest asked = request.map;
-  if (asked.hardware.empty()) {
-    const std::string path = request.run + "/result.json";
-    std::error_code error;
-    if (!std::filesystem::is_directory(request.run, error))
-      throw InputError(Diagnostic{.where = "RUN",
-                                  .message = fmt::format("'{}' is no folder", request.run.substr(0, 80)),
-                                  .hint = "monet map … --out DIR writes one; or give a LAYER with --on"});
-    asked = request_of(read_file(path), path);
-  } else {
-    asked.layer.layer = request.run;
-  }
-  Explanation out{.map = map_layers(asked)};
+  const MapRequest asked = asked_of(request);
+  Explanation out{.map = map_layers(asked), .what = request.what};
   if (out.map.layers.empty())
     throw InputError(Diagnostic{.where = "RUN",
                                 .message = "element-wise work has no loop nest to explain",
                                 .hint = "monet map shows all there is to it"});
-  for (std::size_t i = out.map.layers.size(); i-- > 0;)
-    if (out.map.layers[i].mapped) out.layer = i;
-  if (!out.map.layers[out.layer].mapped) return out;
-  out.lines = lines_for(out.map, *out.map.layers[out.layer].mapped, request.what);
+  if (out.map.layers.size() + out.map.vectors.size() > 1) out.layers = shares_of(out.map);
+  out.layer = choose_layer(out.map, out.what, out.is_named);
+  const MappedLayer& layer = out.map.layers[out.layer];
+  if (!layer.mapped) return out;
+  const Subject subject = subject_of(out.map, *layer.mapped, out.what);
+  out.operand = subject.operand;
+  out.memory = subject.memory;
+  out.lines = lines_for(out.map, *layer.mapped, subject);
+  out.bound = find_bound(*layer.mapped, out.map.chosen_core());
+  const bool is_one = subject.word == "latency" || subject.word == "stall" || subject.word == "energy";
+  out.by_energy = subject.word == "energy" || (!is_one && out.map.options.criterion == cost::Criterion::Energy);
+  out.levers = find_levers(out.map, layer,
+                           {.operand = subject.operand,
+                            .memory = subject.memory,
+                            .by_energy = out.by_energy,
+                            .only_that = is_one,
+                            .threads = asked.threads});
   return out;
-}
-
-std::string text(const Explanation& explanation, const std::string& what) {
-  const MapRun& run = explanation.map;
-  const MappedLayer& layer = run.layers[explanation.layer];
-  std::string out =
-      fmt::format("{} of {} on {}/{}\n", what, layer.layer.name, run.chip.hardware.name, run.chosen_core().name);
-  if (!layer.mapped) {
-    out += "infeasible: " + layer.reason + "\n";
-    for (const std::string& lever : layer.levers) out += "  " + lever + "\n";
-    return out;
-  }
-  for (const ExplainedLine& line : explanation.lines) {
-    if (line.equation == 0) {
-      out += fmt::format("\n{}\n", line.name);
-      continue;
-    }
-    const std::string terms = line.terms.empty() ? "" : fmt::format(" = {}", line.terms);
-    out += fmt::format("  ({}) {}{} = {}\n", line.equation, line.name, terms, number(line.value));
-    if (!line.remark.empty()) out += fmt::format("       {}\n", line.remark);
-  }
-  return out + "\n(n) is equation n of docs/cost.md\n";
-}
-
-Json json(const Explanation& explanation, const std::string& what) {
-  const MappedLayer& layer = explanation.map.layers[explanation.layer];
-  Json lines = Json::array();
-  for (const ExplainedLine& line : explanation.lines) {
-    if (line.equation == 0) continue;
-    lines.push(Json::object()
-                   .set("equation", line.equation)
-                   .set("name", line.name)
-                   .set("terms", line.terms)
-                   .set("value", line.value)
-                   .set("remark", line.remark));
-  }
-  return Json::object()
-      .set("layer", layer.layer.name)
-      .set("what", what)
-      .set("feasible", layer.mapped.has_value())
-      .set("lines", std::move(lines));
 }
 
 }  // namespace monet

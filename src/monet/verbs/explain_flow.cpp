@@ -134,14 +134,17 @@ std::string port_name(const Mapped& m, const hardware::Core& core, std::size_t p
   return fmt::format("port '{}' of {}", core.memories[p.memory].ports[p.port].name, core.memories[p.memory].name);
 }
 
-std::string figure_source(const hardware::Figure& figure, const hardware::Loaded& chip) {
-  std::string out(hardware::name(figure.provenance));
-  if (figure.provenance == hardware::Provenance::Given && !chip.files.empty()) out += " by " + chip.files[0].path;
-  return figure.source.empty() ? out : fmt::format("{}: {}", out, figure.source);
+double busy_cycles(const Mapped& m, std::size_t port) {
+  double busy = 0;
+  for (const cost::PortUser& user : m.problem.ports[port].users) {
+    const cost::Flow& f = m.evaluation.levels[user.operand][user.level].flows[user.direction];
+    if (f.periods > 0) busy += m.problem.quirks.uniform_tiles ? f.busy * f.periods : f.cycles;
+  }
+  return busy;
 }
 
-void explain_level(const Mapped& m, const hardware::Core& core, std::size_t o, std::size_t l, bool brief,
-                   std::vector<ExplainedLine>& lines) {
+void explain_level(const Mapped& m, const hardware::Core& core, const ChipInputs& inputs, std::size_t o, std::size_t l,
+                   bool brief, std::vector<ExplainedLine>& lines) {
   const cost::OperandProblem& operand = m.problem.operands[o];
   const std::size_t index = operand.memory[l];
   const std::string where = fmt::format("{}@{}", m.layer.operands[o].name, core.memories[index].name);
@@ -153,16 +156,22 @@ void explain_level(const Mapped& m, const hardware::Core& core, std::size_t o, s
     if (f.periods == 0) continue;
     const std::string name = flow_text(m, core, o, l, d);
     explain_words(m, o, l, d, name, lines);
-    if (brief) continue;
     const cost::PortRef& port = operand.ports[l][static_cast<std::size_t>(d)];
-    lines.push_back({6, name + ", pJ",
+    lines.back().inputs = {inputs.width(m.problem, port.port)};
+    if (brief) continue;
+    lines.push_back({6,
+                     name + ", pJ",
                      fmt::format("{} x {}", number(f.words), number(is_read(d) ? memory.read_pj : memory.write_pj)),
-                     f.words * (is_read(d) ? memory.read_pj : memory.write_pj), "words x pJ of one"});
-    lines.push_back({11, name + ", cycles",
+                     f.words * (is_read(d) ? memory.read_pj : memory.write_pj),
+                     "words x pJ of one",
+                     {is_read(d) ? inputs.read_energy(index) : inputs.write_energy(index)}});
+    lines.push_back({11,
+                     name + ", cycles",
                      fmt::format("ceil({} x {} / {})", number(f.elements), number(f.bits), number(port.max_bits)),
                      f.busy,
                      fmt::format("elements x bits / bits a cycle of {}; every {} steps, {} times",
-                                 port_name(m, core, port.port), number(f.period), number(f.periods))});
+                                 port_name(m, core, port.port), number(f.period), number(f.periods)),
+                     {inputs.width(m.problem, port.port)}});
   }
 }
 

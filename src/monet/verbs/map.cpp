@@ -11,11 +11,11 @@
 #include "monet/base/nearest.h"
 #include "monet/base/parallel.h"
 #include "monet/base/sha256.h"
-#include "monet/cost/cache.h"
 #include "monet/cost/zigzag_files.h"
 #include "monet/hardware/library.h"
 #include "monet/hardware/offchip.h"
 #include "monet/verbs/hardware.h"
+#include "monet/verbs/map_search.h"
 #include "monet/verbs/mapping_options.h"
 
 namespace monet {
@@ -143,7 +143,13 @@ bool MapRun::is_feasible() const {
   return std::all_of(layers.begin(), layers.end(), [](const MappedLayer& m) { return m.mapped.has_value(); });
 }
 
-MapRun map_layers(const MapRequest& request) {
+bool MapRun::is_infeasible() const {
+  return std::any_of(layers.begin(), layers.end(), [](const MappedLayer& m) { return !m.mapped && !m.is_stopped; });
+}
+
+MapRun map_layers(const MapRequest& request, const MapObserver& observer) {
+  MapObserver timed = observer;
+  if (request.time_s) timed.watch.deadline = observer.watch.deadline.within(*request.time_s);
   MapRun run;
   const auto [chip, core_name] = split_core(request.hardware);
   run.chip = describe_hardware({.hardware = chip, .parameters = request.parameters});
@@ -172,7 +178,6 @@ MapRun map_layers(const MapRequest& request) {
     run.warnings.insert(run.warnings.end(), parsed.warnings.begin(), parsed.warnings.end());
     entries = std::move(parsed.file.requests);
   }
-  cost::Cache cache;  // models repeat their layers
   run.layers.resize(found.layers.size());
   parallel_for(found.layers.size(), request.threads, [&](std::size_t i) {
     MappedLayer m{.layer = std::move(found.layers[i])};
@@ -180,12 +185,12 @@ MapRun map_layers(const MapRequest& request) {
       if (const std::optional<std::string> note = fit_form(m.layer, found.nests[i], core)) m.notes.push_back(*note);
     if (!found.bits_are_given)
       if (const std::optional<std::string> note = fit_formats(m.layer, core, found.is_bare)) m.notes.push_back(*note);
-    cost::MapResult result = cache.map(m.layer, core, asked_of(request, entries, m.layer, core), run.options);
-    m.mapped = std::move(result.mapped);
-    m.reason = std::move(result.reason);
-    if (!m.mapped) explain_infeasible(core, m);
+    m.asked = asked_of(request, entries, m.layer, core);
     run.layers[i] = std::move(m);
   });
+  search_layers(request, timed, run);
+  for (MappedLayer& m : run.layers)
+    if (!m.mapped && !m.is_stopped) explain_infeasible(core, m);
   for (VectorNode& node : found.vectors) {
     cost::VectorCost vector = cost::vector_cost(node.work, core, run.chip.hardware.clock_hz.value);
     run.vectors.push_back({std::move(node.name), std::move(node.work), std::move(vector)});

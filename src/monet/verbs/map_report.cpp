@@ -10,6 +10,7 @@
 #include "monet/base/config_section.h"
 #include "monet/report/nest.h"
 #include "monet/report/table.h"
+#include "monet/verbs/explain_bound.h"
 #include "monet/verbs/map.h"
 #include "monet/verbs/map_vector.h"
 
@@ -51,39 +52,40 @@ std::string accesses_text(const Mapped& m, const Core& core) {
   return table.text("  ");
 }
 
-std::string port_text(const Mapped& m, const Core& core, std::size_t port) {
-  const cost::PortProblem& p = m.problem.ports[port];
-  return fmt::format("port '{}' of {}", core.memories[p.memory].ports[p.port].name, core.memories[p.memory].name);
+// By how much, as a part of what was found, a better mapping could be better.
+double gap(cost::Criterion criterion, const Mapped& m) {
+  const double found = cost::value_of(criterion, {m.evaluation.energy_pj, m.evaluation.latency});
+  return found > 0 ? std::max(0.0, 1 - m.bound / found) : 0;
 }
 
-std::string bound_text(const Mapped& m, const Core& core) {
-  const Evaluation& e = m.evaluation;
-  const double spatial = e.temporal_cycles - e.ideal_cycles;
-  const double onoff = e.onload + e.offload;
-  if (e.stall >= spatial && e.stall >= onoff && e.stall > 0.01 * e.latency) {
-    const auto worst = std::max_element(e.ports.begin(), e.ports.end(),
-                                        [](const auto& x, const auto& y) { return x.stall < y.stall; });
-    const auto port = static_cast<std::size_t>(worst - e.ports.begin());
-    return fmt::format("{}, {:g} bits a cycle: the array waits {} cycles for it", port_text(m, core, port),
-                       m.problem.ports[port].max_bits, quantity(worst->stall));
+std::string bound_value_text(cost::Criterion criterion, double bound) {
+  switch (criterion) {
+    case cost::Criterion::Latency: return quantity(bound) + " cycles";
+    case cost::Criterion::Energy: return energy_text(bound);
+    case cost::Criterion::Edp: return fmt::format("{:.4g} pJ x cycles", bound);
   }
-  if (spatial >= onoff && spatial > 0.01 * e.latency)
-    return fmt::format("the array: {:.3g} % of its lanes have no work under this unrolling",
-                       100 * spatial / e.temporal_cycles);
-  if (onoff > 0.01 * e.latency) return "first loads and last stores, which nothing hides";
-  return "the array: every lane is busy nearly always";
+  return "";
 }
+
+std::string orderings_text(double count) { return count < 1e15 ? quantity(count) : fmt::format("{:.2e}", count); }
 
 std::string proof_text(const MapRun& run, const Mapped& m) {
-  const std::string spatials = m.spatials == 1 ? "for this unrolling" : fmt::format("over {} unrollings", m.spatials);
+  const std::string spatials = m.spatials_left > 0
+                                   ? fmt::format("over {} of {} unrollings", m.spatials, m.spatials + m.spatials_left)
+                               : m.spatials == 1 ? "for this unrolling"
+                                                 : fmt::format("over {} unrollings", m.spatials);
+  const std::string stopped = run.stopped == Stop::Asked ? "interrupted" : "stopped by --time";
+  if (run.options.quirks.greedy_allocation && m.is_stopped)
+    return fmt::format("{}: the best of {} out of {} loop orderings {}", stopped,
+                       quantity(static_cast<double>(m.evaluated)), orderings_text(m.orderings), spatials);
   if (run.options.quirks.greedy_allocation)
     return fmt::format("the best of {} loop orderings {}", quantity(static_cast<double>(m.evaluated)), spatials);
   if (m.is_proven)
     return fmt::format("proven: no ordering, allocation or buffering is better {} ({} partial mappings kept)", spatials,
                        quantity(static_cast<double>(m.evaluated)));
-  return fmt::format("not proven: the search stopped after {} partial mappings; no mapping is below {} cycles or {}",
-                     quantity(static_cast<double>(m.evaluated)), quantity(m.bound.latency),
-                     energy_text(m.bound.energy_pj));
+  return fmt::format("not proven: {} after {} partial mappings {}; none is below {}, {:.3g} % less",
+                     m.is_stopped ? stopped : "stopped", quantity(static_cast<double>(m.evaluated)), spatials,
+                     bound_value_text(run.options.criterion, m.bound), 100 * gap(run.options.criterion, m));
 }
 
 std::string costs_text(const MapRun& run, const Mapped& m, const Core& core) {
@@ -96,11 +98,12 @@ std::string costs_text(const MapRun& run, const Mapped& m, const Core& core) {
   if (run.options.clock_hz > 0) out += fmt::format(", {:.4g} us", e.latency / run.options.clock_hz * 1e6);
   out += fmt::format("\nenergy   {} = {} arithmetic + {} memories + {} leakage\n", energy_text(e.energy_pj),
                      energy_text(e.mac_energy_pj), energy_text(e.memory_energy_pj), energy_text(e.static_energy_pj));
-  out += fmt::format("bound    {}\n", bound_text(m, core));
+  out += fmt::format("bound    {}\n", find_bound(m, core).latency_by);
   return out + fmt::format("search   {}\n", proof_text(run, m));
 }
 
 std::string infeasible_text(const MappedLayer& m) {
+  if (m.is_stopped) return fmt::format("not known: no mapping was found in time ({})\n", m.reason);
   std::string out = fmt::format("infeasible: {}\n", m.reason);
   for (const std::string& lever : m.levers) out += "  " + lever + "\n";
   return out;
@@ -130,7 +133,7 @@ std::string list_text(const MapRun& run) {
   std::string infeasible;
   for (const MappedLayer& m : run.layers) {
     if (!m.mapped) {
-      table.row({m.layer.name, "infeasible"});
+      table.row({m.layer.name, m.is_stopped ? "not known" : "infeasible"});
       infeasible += m.layer.name + " is " + infeasible_text(m);
       continue;
     }
@@ -205,7 +208,8 @@ Json accesses_json(const Mapped& m, const Core& core) {
 Json layer_json(const MapRun& run, const MappedLayer& m) {
   const Core& core = run.chosen_core();
   Json out = Json::object();
-  out.set("layer", m.layer.name).set("core", core.name).set("feasible", m.mapped.has_value());
+  out.set("layer", m.layer.name).set("core", core.name);
+  out.set("feasible", m.mapped ? Json(true) : m.is_stopped ? Json() : Json(false)).set("stopped", m.is_stopped);
   Json notes = Json::array();
   for (const std::string& note : m.notes) notes.push(note);
   out.set("notes", std::move(notes));
@@ -234,11 +238,17 @@ Json layer_json(const MapRun& run, const MappedLayer& m) {
   out.set("mappings_evaluated", mapped.evaluated)
       .set("spatial_mappings", mapped.spatials)
       .set("proven_optimal", mapped.is_proven);
-  const bool has_bound = !mapped.is_proven && !run.options.quirks.greedy_allocation;
-  return out.set(
-      "bound", has_bound
-                   ? Json::object().set("latency_cycles", mapped.bound.latency).set("energy_pj", mapped.bound.energy_pj)
-                   : Json());
+  const bool is_exhaustive = run.options.quirks.greedy_allocation;
+  out.set("orderings", is_exhaustive ? Json(mapped.orderings) : Json());
+  if (mapped.is_proven || is_exhaustive) return out.set("bound", Json());
+  const char* key = run.options.criterion == cost::Criterion::Latency  ? "latency_cycles"
+                    : run.options.criterion == cost::Criterion::Energy ? "energy_pj"
+                                                                       : "edp_pj_cycles";
+  return out.set("bound", Json::object().set(key, mapped.bound).set("gap", gap(run.options.criterion, mapped)));
+}
+
+Json feasible_json(const MapRun& run) {
+  return run.is_feasible() ? Json(true) : run.is_infeasible() ? Json(false) : Json();
 }
 
 }  // namespace
@@ -278,7 +288,7 @@ Json json(const MapRun& run) {
   return Json::object()
       .set("layers", std::move(layers))
       .set("vectors", std::move(vectors))
-      .set("feasible", run.is_feasible())
+      .set("feasible", feasible_json(run))
       .set("latency_cycles", cycles)
       .set("energy_pj", energy)
       .set("mappings_evaluated", evaluated)
@@ -294,6 +304,7 @@ Json options_json(const MapRequest& r) {
   out.set("set", std::move(parameters)).set("mapping", r.mapping).set("order", r.order).set("spatial", r.spatial);
   out.set("placement", r.placement).set("criterion", r.criterion).set("quirks", r.quirks).set("lpf", r.lpf);
   out.set("even", r.even).set("spatials", r.spatials).set("mixed", r.mixed);
+  out.set("time_s", r.time_s ? Json(*r.time_s) : Json());
   const ModelRequest& m = r.layer.model;
   return out.set("batch", m.batch ? Json(*m.batch) : Json())
       .set("dims", std::move(dims))
@@ -333,6 +344,7 @@ MapRequest request_of(const std::string& result_json, const std::string& path) {
   take("attention", r.layer.model.attention);
   r.even = s.boolean("even").value_or(false);
   r.mixed = s.boolean("mixed").value_or(false);
+  r.time_s = s.number("time_s", {.least = 0, .most = 1e9});
   r.spatials = s.integer("spatials", {.least = 1, .most = 1'000'000}).value_or(r.spatials);
   r.layer.model.batch = s.integer("batch", {.least = 1});
   for (const std::string_view key : {"set", "dims"})

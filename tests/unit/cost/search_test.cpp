@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "monet/cost/loops.h"
 #include "monet/cost/map.h"
 #include "monet/cost/tabled.h"
@@ -175,6 +177,74 @@ TEST(Search, TablesAreOnlyForWhatIsExact) {
   EXPECT_FALSE(TabledCosts::make(p, orderings.kinds(), orderings.counts()));
   const Problem ours = make_problem(gemm(64, 64, 64), tpu_like(), {{}, {}}, Quirks{});
   EXPECT_FALSE(TabledCosts::make(ours, orderings.kinds(), orderings.counts()));
+}
+
+// A flag that is up from the start stops a search at its first look at it, after as many orderings as it says.
+TEST(Search, StoppedGivesTheBestOfTheFirst) {
+  const std::atomic<bool> asked = true;
+  const Layer layer = resnet_conv2();
+  const std::vector<Spatial> spatials = spatial_mappings(layer, tpu_like(), kTpu, {.quirks = kZigzagQuirks});
+  const Problem p = make_problem(layer, tpu_like(), spatials[0], kZigzagQuirks);
+  for (const Criterion criterion : {Criterion::Latency, Criterion::Energy}) {
+    const ExhaustiveResult found = search_exhaustively(
+        p, {}, layer.dimensions,
+        {.criterion = criterion, .limit = 8, .watch = {.deadline = Deadline(std::nullopt, &asked)}});
+    EXPECT_TRUE(found.is_stopped);
+    const std::vector<TemporalLoop> loops = temporal_loops(p, 8);
+    EXPECT_EQ(found.orderings, orderings_of(loops));
+    ASSERT_GT(found.seen, 100u);
+    ASSERT_LT(static_cast<double>(found.seen), found.orderings);
+    Orderings orderings(p, loops);
+    std::optional<Costs> best;
+    for (std::uint64_t i = 0; i < found.seen; ++i) {
+      ASSERT_TRUE(orderings.next());
+      Evaluation e;
+      Misfit misfit;
+      if (!allocate_greedily(p, orderings.current(), false, e.cuts, misfit)) continue;
+      const Costs costs = evaluate(p, orderings.current(), e);
+      if (!best || is_better(criterion, costs, *best)) best = costs;
+    }
+    ASSERT_TRUE(best && found.best);
+    EXPECT_EQ(found.best->costs.latency, best->latency);
+    EXPECT_EQ(found.best->costs.energy_pj, best->energy_pj);
+  }
+}
+
+TEST(Search, StoppedIsNeitherProvenNorInfeasible) {
+  const std::atomic<bool> asked = true;
+  const Watch watch{.deadline = Deadline(std::nullopt, &asked)};
+  MapOptions all = as_reference(Criterion::Latency, 8);
+  all.watch = watch;
+  const MapResult cut = map_layer(resnet_conv2(), tpu_like(), kTpu, all);
+  ASSERT_TRUE(cut.mapped);
+  EXPECT_TRUE(cut.mapped->is_stopped);
+  EXPECT_FALSE(cut.mapped->is_proven);
+  EXPECT_LT(static_cast<double>(cut.mapped->evaluated), cut.mapped->orderings);
+  // The proof has no time to make its tables: nothing is known.
+  const MapResult none = map_layer(resnet_conv2(), tpu_like(), kTpu, {.watch = watch});
+  EXPECT_FALSE(none.mapped);
+  EXPECT_TRUE(none.is_stopped);
+  // With a limit of labels instead there is a mapping and a bound on both sides of the best.
+  const double best = map_layer(resnet_conv2(), tpu_like(), kTpu, {}).mapped->evaluation.latency;
+  const MapResult some = map_layer(resnet_conv2(), tpu_like(), kTpu, {.most_labels = 100});
+  ASSERT_TRUE(some.mapped);
+  EXPECT_FALSE(some.mapped->is_proven);
+  EXPECT_FALSE(some.mapped->is_stopped);
+  EXPECT_LE(some.mapped->bound, best);
+  EXPECT_GT(some.mapped->bound, 0);
+  EXPECT_GE(some.mapped->evaluation.latency, best);
+}
+
+TEST(Search, OrderingsAreCountedBeforeTheyAreTried) {
+  for (const std::size_t limit : {std::size_t{4}, std::size_t{6}, std::size_t{7}}) {
+    const MapOptions options = as_reference(Criterion::Latency, limit);
+    const MapResult found = map_layer(resnet_conv2(), tpu_like(), kTpu, options);
+    ASSERT_TRUE(found.mapped);
+    EXPECT_EQ(orderings_to_try(resnet_conv2(), tpu_like(), kTpu, options), found.mapped->orderings);
+    EXPECT_EQ(static_cast<double>(found.mapped->evaluated), found.mapped->orderings);  // all fit
+  }
+  EXPECT_GT(orderings_to_try(gemm(1 << 12, 1 << 14, 1 << 14), tpu_like(), kTpu, as_reference(Criterion::Latency, 0)),
+            1e9);
 }
 
 }  // namespace

@@ -1,0 +1,19 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace monet::cli {
+
+// While it lives, the first SIGINT only sets a flag, for a search to stop and say what it has; a second one ends the
+// process as ever.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  const std::atomic<bool>& asked() const;
+};
+
+}  // namespace monet::cli
