@@ -10,9 +10,11 @@
 
 #include "monet/base/config.h"
 #include "monet/base/file.h"
+#include "monet/base/gzip.h"
 #include "monet/base/nearest.h"
 #include "monet/base/sha256.h"
 #include "monet/report/table.h"
+#include "monet/verbs/stream_cases.h"
 #include "monet/verbs/validation_data.h"
 #include "monet/verbs/zigzag_cases.h"
 #include "monet/verbs/zigzag_networks.h"
@@ -31,7 +33,11 @@ struct CaseFile {
 
 bool has(const Value& root, std::string_view key) { return root.is_map() && root.find(key).has_value(); }
 
-std::string stem_of(const std::string& path) { return std::filesystem::path(path).stem().string(); }
+// The name up to its first point: a.schedule.json.gz is a.
+std::string stem_of(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  return name.substr(0, name.find('.', 1));
+}
 
 // Where a file that names others is likely to have them: beside it, and in the folders around.
 std::vector<std::string> folders_around(const std::string& path) {
@@ -41,6 +47,22 @@ std::vector<std::string> folders_around(const std::string& path) {
   for (int up = 0; up < 3 && folder.has_relative_path(); ++up, folder = folder.parent_path())
     out.push_back(folder.generic_string());
   return out;
+}
+
+CaseFile read_cases_file(const ValidateRequest& request, std::size_t i, std::deque<config::Tree>& trees,
+                         ValidateResult& result) {
+  const std::string& path = request.cases[i];
+  std::string bytes = read_file(path);
+  result.inputs.push_back({fmt::format("cases_{}", i), path, sha256_hex(bytes)});
+  bytes = unpacked(std::move(bytes), path);
+  return {path, stem_of(path), trees.emplace_back(config::parse(bytes, path)).root()};
+}
+
+[[noreturn]] void not_a_case(const Value& root, std::string hint) {
+  config::Findings findings;
+  findings.error(root, "not a file of cases", std::move(hint));
+  findings.throw_if_failed();
+  throw InputError(Diagnostic{.message = "not a file of cases"});
 }
 
 void run_file(const CaseFile& file, const ValidateRequest& request, Accelerators& accelerators,
@@ -122,6 +144,56 @@ std::string refusals_text(const ValidationSuite& suite) {
   return fmt::format("\n{}: {} without a figure of theirs\n", suite.name, count) + out;
 }
 
+ValidateResult validate_zigzag(const ValidateRequest& request) {
+  ValidateResult result{.heading = "MONET under --quirks zigzag against what ZigZag computed",
+                        .agreement = "accesses, buffers and cycles exactly, energies to 1e-9 (networks: 1e-6)"};
+  std::deque<config::Tree> trees;  // values point into them
+  Accelerators accelerators;
+  const config::Tree& own = trees.emplace_back(config::parse_json(zigzag_validation_data(), "zigzag.json"));
+  accelerators.add_json(*own.root().find("accelerators"));
+  for (std::size_t i = 0; i < request.accelerators.size(); ++i) {
+    const std::string bytes = read_file(request.accelerators[i]);
+    result.inputs.push_back({fmt::format("accelerators_{}", i), request.accelerators[i], sha256_hex(bytes)});
+    add_accelerators(request.accelerators[i], bytes, trees, accelerators);
+  }
+  std::vector<CaseFile> files;
+  for (std::size_t i = 0; i < request.cases.size(); ++i) {
+    files.push_back(read_cases_file(request, i, trees, result));
+    const Value root = files.back().root;
+    if (has(root, "accelerators")) accelerators.add_json(*root.find("accelerators"));
+    if (!has(root, "cases") && !has(root, "measured") && !has(root, "expectations") && !has(root, "accelerators"))
+      not_a_case(root, "it has 'cases', or 'measured' and 'expectations'");
+  }
+  if (files.empty()) files.push_back({"", "zigzag", own.root()});
+  for (const CaseFile& file : files) run_file(file, request, accelerators, result.suites);
+  return result;
+}
+
+ValidateResult validate_stream(const ValidateRequest& request) {
+  ValidateResult result{.heading = "MONET under --quirks stream against the schedules that Stream made",
+                        .agreement = "every tile, every link event and every peak exactly, energies to 1e-9"};
+  std::deque<config::Tree> trees;
+  std::vector<CaseFile> files;
+  StreamPeaks peaks;
+  for (std::size_t i = 0; i < request.cases.size(); ++i) {
+    CaseFile file = read_cases_file(request, i, trees, result);
+    const bool is_schedule = has(file.root, "scheduling_order");
+    if (!is_schedule && !has(file.root, "runs"))
+      not_a_case(file.root, "it has 'scheduling_order' (a schedule) or 'runs' (peaks of schedules)");
+    config::Findings findings;
+    if (!is_schedule) peaks.merge(read_stream_peaks(*file.root.find("runs"), findings));
+    findings.throw_if_failed();
+    if (is_schedule) files.push_back(std::move(file));
+  }
+  if (request.cases.empty())
+    for (const auto& [name, bytes] :
+         {std::pair{"r18_layer_by_layer", stream_layer_by_layer_data()}, std::pair{"r18_fused", stream_fused_data()}})
+      files.push_back(
+          {"", name, trees.emplace_back(config::parse_json(unpacked(std::string(bytes), name), name)).root()});
+  for (const CaseFile& file : files) result.suites.push_back(run_stream_schedule(file.name, file.root, peaks));
+  return result;
+}
+
 }  // namespace
 
 std::size_t ValidationSuite::exact() const {
@@ -154,37 +226,12 @@ double ValidationSuite::worst_abs_error() const {
 }
 
 ValidateResult validate(const ValidateRequest& request) {
-  const std::vector<std::string> known{"zigzag"};
-  if (request.suite != "zigzag")
+  const std::vector<std::string> known{"zigzag", "stream"};
+  if (std::find(known.begin(), known.end(), request.suite) == known.end())
     throw InputError(Diagnostic{.where = "monet validate",
                                 .message = fmt::format("unknown suite '{}'", request.suite),
-                                .hint = did_you_mean(request.suite, known, "known: zigzag")});
-  ValidateResult result;
-  std::deque<config::Tree> trees;  // values point into them
-  Accelerators accelerators;
-  const config::Tree& own = trees.emplace_back(config::parse_json(zigzag_validation_data(), "zigzag.json"));
-  accelerators.add_json(*own.root().find("accelerators"));
-  for (std::size_t i = 0; i < request.accelerators.size(); ++i) {
-    const std::string bytes = read_file(request.accelerators[i]);
-    result.inputs.push_back({fmt::format("accelerators_{}", i), request.accelerators[i], sha256_hex(bytes)});
-    add_accelerators(request.accelerators[i], bytes, trees, accelerators);
-  }
-  std::vector<CaseFile> files;
-  for (std::size_t i = 0; i < request.cases.size(); ++i) {
-    const std::string bytes = read_file(request.cases[i]);
-    result.inputs.push_back({fmt::format("cases_{}", i), request.cases[i], sha256_hex(bytes)});
-    const config::Tree& tree = trees.emplace_back(config::parse(bytes, request.cases[i]));
-    if (has(tree.root(), "accelerators")) accelerators.add_json(*tree.root().find("accelerators"));
-    files.push_back({request.cases[i], stem_of(request.cases[i]), tree.root()});
-    if (!has(tree.root(), "cases") && !has(tree.root(), "measured") && !has(tree.root(), "expectations") &&
-        !has(tree.root(), "accelerators")) {
-      config::Findings findings;
-      findings.error(tree.root(), "not a file of cases", "it has 'cases', or 'measured' and 'expectations'");
-      findings.throw_if_failed();
-    }
-  }
-  if (files.empty()) files.push_back({"", "zigzag", own.root()});
-  for (const CaseFile& file : files) run_file(file, request, accelerators, result.suites);
+                                .hint = did_you_mean(request.suite, known, "known: zigzag, stream")});
+  ValidateResult result = request.suite == "stream" ? validate_stream(request) : validate_zigzag(request);
   result.matches = !result.suites.empty();
   for (const ValidationSuite& suite : result.suites)
     result.matches =
@@ -193,7 +240,7 @@ ValidateResult validate(const ValidateRequest& request) {
 }
 
 std::string text(const ValidateResult& result) {
-  std::string out = "MONET under --quirks zigzag against what ZigZag computed\n\n", failures;
+  std::string out = result.heading + "\n\n", failures;
   Table table({"suite", "cases", "exact", "they crash", "mean error", "median", "worst"});
   for (const ValidationSuite& s : result.suites) {
     table.row({s.name, grouped(s.rows.size()), grouped(s.exact()), grouped(s.uncomparable()),
@@ -204,9 +251,7 @@ std::string text(const ValidateResult& result) {
     failures += refusals_text(s);
   }
   out += table.text("  ") + failures;
-  return out + (result.matches
-                    ? "\nall agree: accesses, buffers and cycles exactly, energies to 1e-9 (networks: 1e-6)\n"
-                    : "\nnot all agree\n");
+  return out + (result.matches ? "\nall agree: " + result.agreement + "\n" : "\nnot all agree\n");
 }
 
 Json json(const ValidateResult& result) {

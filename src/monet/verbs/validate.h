@@ -11,7 +11,7 @@ namespace monet {
 // Our figures beside those of a reference tool, case by case.
 
 struct ValidateRequest {
-  std::string suite = "zigzag";
+  std::string suite = "zigzag";             // or stream
   std::vector<std::string> cases{};         // JSON files; none: the cases that come with MONET
   std::vector<std::string> accelerators{};  // JSON files of accelerators by name, or single accelerator files
   std::vector<std::string> folders{};       // where the files stand that network cases name
@@ -40,6 +40,8 @@ struct ValidationSuite {
 };
 
 struct ValidateResult {
+  std::string heading{};    // what is compared with what
+  std::string agreement{};  // what it means that all agree
   std::vector<ValidationSuite> suites{};
   std::vector<DocumentInput> inputs{};
   bool matches = false;  // every case was run and agrees

@@ -10,6 +10,7 @@
 #include "monet/base/config.h"
 #include "monet/cost/map.h"
 #include "monet/hardware/hardware.h"
+#include "monet/verbs/comparison.h"
 #include "monet/verbs/validate.h"
 
 namespace monet {
@@ -48,26 +49,5 @@ std::vector<ZigzagCase> read_cases(const config::Value& cases, config::Findings&
 
 // Runs one and compares it. What the model refuses is a row, not an exception.
 ValidationRow run_case(const ZigzagCase& c, Accelerators& accelerators);
-
-// Collects the comparisons of one row.
-class Comparison {
- public:
-  explicit Comparison(std::string id) { row_.id = std::move(id); }
-  void compare(const std::string& figure, double ours, double theirs, double tolerance = 0);
-  // A figure that one of the two does not have.
-  void differ(const std::string& figure, std::variant<double, std::string> ours,
-              std::variant<double, std::string> theirs);
-  // The row; `shown` is the figure it shows if nothing is off.
-  ValidationRow finish(const std::string& shown) const;
-
- private:
-  struct Entry {
-    std::string figure;
-    double ours, theirs, error;
-  };
-  ValidationRow row_{.matches = true};
-  std::vector<Entry> entries_;
-  bool differs_ = false;
-};
 
 }  // namespace monet
