@@ -90,7 +90,8 @@ cores:
     map.layer.layer = kLayer;
     map.layer.bits = "8/16";
     map.criterion = criterion;
-    const cost::Evaluation& e = map_layers(map).layers[0].mapped.value().evaluation;
+    const MapRun run = map_layers(map);
+    const cost::Evaluation& e = run.layers[0].mapped.value().evaluation;
     return {e.energy_pj, e.latency};
   }
 
