@@ -1,0 +1,107 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "monet/base/id.h"
+
+namespace monet::schedule {
+
+// What the scheduler is given: nothing of graphs is left. Tiles, in the order in which they are decided, read and
+// write blocks of data; blocks lie in stores (the memories that tensors live in) and move over channels. Times are
+// cycles, sizes bytes, rates bytes a cycle, energies pJ.
+
+using StoreId = Id<struct StoreTag>;
+using ChannelId = Id<struct ChannelTag>;
+using UnitId = Id<struct UnitTag>;
+using BlockId = Id<struct BlockTag>;
+using TileId = Id<struct TileTag>;
+
+// A memory that holds blocks at addresses.
+struct Store {
+  std::string name{};
+  std::int64_t bytes = 0;
+  double bytes_per_cycle = 0;  // of a transfer, at most
+  double read_pj_per_byte = 0, write_pj_per_byte = 0;
+  bool operator==(const Store&) const = default;
+};
+
+// What transfers share: a link in one direction, a bus, a port of the off-chip memory.
+struct Channel {
+  std::string name{};
+  double bytes_per_cycle = 0;
+  double pj_per_byte = 0;
+  bool operator==(const Channel&) const = default;
+};
+
+// What runs one tile at a time.
+struct Unit {
+  std::string name{};
+  bool operator==(const Unit&) const = default;
+};
+
+// The way from one store to another; none: there is no way.
+struct Route {
+  bool exists = false;
+  std::vector<ChannelId> channels{};
+  bool operator==(const Route&) const = default;
+};
+
+struct Machine {
+  std::vector<Store> stores{};
+  std::vector<Channel> channels{};
+  std::vector<Unit> units{};
+  std::vector<Route> routes{};  // [from · stores + to]
+  StoreId home{};               // where everything lies that is not on the chip
+  bool operator==(const Machine&) const = default;
+
+  const Route& route(StoreId from, StoreId to) const { return routes[from.index() * stores.size() + to.index()]; }
+};
+
+// A part of a tensor: what moves and is kept as one. Written again (an update in place, a sum that grows), it is the
+// same block with a new value.
+struct Block {
+  std::int64_t bytes = 0;
+  double efficiency = 1;        // part of the home's bandwidth that its runs of consecutive addresses reach
+  bool starts_at_home = false;  // it has a value before the first tile
+  bool ends_at_home = false;    // its last value must be there after the last one
+  bool operator==(const Block&) const = default;
+};
+
+enum class Access { Read, Write, Update };  // Update: reads the old value and writes the new one in its place
+
+struct Use {
+  BlockId block{};
+  StoreId store{};  // where the tile wants it
+  Access access = Access::Read;
+  bool operator==(const Use&) const = default;
+};
+
+// An operand too large for its store flows past it, from or to the home, all the time the tile runs.
+struct Flow {
+  BlockId block{};
+  Access access = Access::Read;
+  StoreId store{};   // at whose routes
+  double bytes = 0;  // in all
+  bool operator==(const Flow&) const = default;
+};
+
+struct Tile {
+  UnitId unit{};
+  double cycles = 0;
+  std::uint32_t first_use = 0, uses = 0;    // of Problem::uses
+  std::uint32_t first_flow = 0, flows = 0;  // of Problem::flows
+  bool operator==(const Tile&) const = default;
+};
+
+struct Problem {
+  Machine machine{};
+  std::vector<Block> blocks{};
+  std::vector<Tile> tiles{};
+  std::vector<Use> uses{};
+  std::vector<Flow> flows{};
+  bool operator==(const Problem&) const = default;
+};
+
+}  // namespace monet::schedule

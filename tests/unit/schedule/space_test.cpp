@@ -1,0 +1,152 @@
+// Addresses and channels over time, by hand; whole schedules are checked in tests/property/schedule_test.cpp.
+#include "monet/schedule/space.h"
+
+#include <gtest/gtest.h>
+
+#include "monet/schedule/channel_time.h"
+#include "monet/schedule/timeline.h"
+
+namespace monet::schedule {
+namespace {
+
+TEST(Space, GivesTheEarliestSpotThenTheLowest) {
+  Space space(100);
+  space.take(0, 40, 1);
+  space.take(40, 30, 1);
+  EXPECT_EQ(space.taken(), 70);
+  ASSERT_TRUE(space.find(30, 5));
+  EXPECT_EQ(space.find(30, 5)->address, 70);
+  EXPECT_FALSE(space.find(31, 5));  // 30 bytes are left, and nobody knows when there will be more
+  space.release(0, 20, 7, 0);
+  EXPECT_EQ(space.find(35, 5)->time, 20);
+  EXPECT_EQ(space.find(35, 5)->address, 0);
+  EXPECT_EQ(space.find(35, 5)->freed_by, 7u);
+  space.release(40, 10, 9, 0);
+  // 30 + 30 bytes from cycle 10, together with the first 40 from cycle 20.
+  EXPECT_EQ(space.find(60, 0)->time, 10);
+  EXPECT_EQ(space.find(60, 0)->address, 40);
+  EXPECT_EQ(space.find(100, 0)->time, 20);
+  EXPECT_EQ(space.free_from(), 20);
+  EXPECT_FALSE(space.find(101, 0));
+  EXPECT_EQ(space.find(0, 3)->time, 3);
+}
+
+TEST(Space, ASpotMayLieOverPiecesFreedOneAfterTheOther) {
+  Space space(30);
+  space.take(0, 10, 1);
+  space.take(10, 10, 1);
+  space.take(20, 10, 1);
+  space.release(0, 1, 1, 0);
+  space.release(10, 3, 2, 0);
+  space.release(20, 2, 3, 0);
+  space.take(0, 25, 1);
+  EXPECT_EQ(space.find(5, 0)->address, 25);
+  EXPECT_EQ(space.find(5, 0)->time, 2);
+  space.release(0, 9, 4, 0);
+  EXPECT_EQ(space.find(30, 0)->time, 9);
+}
+
+TEST(Space, NamesThoseInTheWayWhereItHurtsLeast) {
+  Space space(100);
+  for (std::int64_t i = 0; i < 4; ++i) space.take(20 * i, 20, static_cast<std::uint32_t>(i));  // 20 bytes are left
+  const auto uses = [](std::uint32_t owner) -> std::optional<std::uint32_t> {
+    if (owner == 0) return std::nullopt;
+    return owner == 2 ? 50 : 10 * owner;  // 10, 50, 30
+  };
+  EXPECT_EQ(space.in_the_way(20, uses), std::vector<std::uint32_t>{});   // there is room
+  EXPECT_EQ(space.in_the_way(30, uses), std::vector<std::uint32_t>{3});  // beside the free ones
+  EXPECT_EQ(space.in_the_way(60, uses), (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_EQ(space.in_the_way(80, uses), (std::vector<std::uint32_t>{1, 2, 3}));
+  EXPECT_EQ(space.in_the_way(90, uses), std::vector<std::uint32_t>{});  // owner 0 stays
+}
+
+TEST(ChannelTime, FindsRoomForARate) {
+  ChannelTime channel;
+  channel.occupy(10, 20, 4);
+  channel.occupy(15, 30, 4);
+  EXPECT_EQ(channel.free_from(8, 8, 10, 0), 0);
+  EXPECT_EQ(channel.free_from(8, 8, 11, 0), 30);
+  EXPECT_EQ(channel.free_from(4, 8, 15, 0), 0);
+  EXPECT_EQ(channel.free_from(4, 8, 16, 0), 20);
+  EXPECT_EQ(channel.free_from(1, 8, 5, 12), 20);
+  channel.forget_before(16);
+  EXPECT_EQ(channel.free_from(4, 8, 1, 16), 20);
+}
+
+// Two stores of 100 bytes on a bus of 10 bytes a cycle, home at 10.
+Problem small() {
+  Problem p;
+  p.machine.stores = {{"home", 1000, 10}, {"a", 100, 10}, {"b", 100, 10}};
+  p.machine.channels = {{"bus", 10}};
+  p.machine.units = {{"one"}, {"two"}};
+  for (std::uint32_t i = 0; i < 9; ++i) p.machine.routes.push_back({.exists = i % 4 != 0, .channels = {ChannelId{0}}});
+  return p;
+}
+
+void add(Problem& p, std::uint32_t unit, double cycles, std::vector<Use> uses) {
+  p.tiles.push_back({.unit = UnitId{unit},
+                     .cycles = cycles,
+                     .first_use = static_cast<std::uint32_t>(p.uses.size()),
+                     .uses = static_cast<std::uint32_t>(uses.size())});
+  p.uses.insert(p.uses.end(), uses.begin(), uses.end());
+}
+
+TEST(Schedule, FetchesTheNextTileWhileOneRuns) {
+  Problem p = small();
+  for (int i = 0; i < 4; ++i) p.blocks.push_back({.bytes = 20, .starts_at_home = true});
+  for (std::uint32_t i = 0; i < 4; ++i) add(p, 0, 10, {{BlockId{i}, StoreId{1}}});
+  const Timeline t = std::get<Timeline>(schedule(p));
+  // The first block takes 2 cycles; the others come while a tile runs.
+  EXPECT_EQ(t.tiles[0].start, 2);
+  EXPECT_EQ(t.tiles[3].end, 42);
+  EXPECT_EQ(t.cycles, 42);
+  EXPECT_EQ(t.tiles[0].cause.kind, Cause::Kind::Transfer);
+  EXPECT_EQ(t.tiles[3].cause.kind, Cause::Kind::Unit);
+}
+
+TEST(Schedule, OneTransferServesTwoStoresOnABus) {
+  Problem p = small();
+  p.blocks.push_back({.bytes = 50, .starts_at_home = true});
+  add(p, 0, 10, {{BlockId{0}, StoreId{1}}});
+  add(p, 1, 10, {{BlockId{0}, StoreId{2}}});
+  const Timeline t = std::get<Timeline>(schedule(p));
+  ASSERT_EQ(t.transfers.size(), 2u);
+  EXPECT_EQ(t.transfers[1].carried_by, 0u);
+  EXPECT_EQ(t.tiles[1].start, 5);
+}
+
+TEST(Schedule, MovesAwayWhatIsUsedLastAndBringsItBack) {
+  Problem p = small();
+  p.blocks = {{.bytes = 40}, {.bytes = 40}, {.bytes = 60, .ends_at_home = true}};
+  add(p, 0, 10, {{BlockId{0}, StoreId{1}, Access::Write}});
+  add(p, 0, 10, {{BlockId{1}, StoreId{1}, Access::Write}});
+  // 60 bytes in a row: block 1 must go, though block 0 is used later, as what is left beside it is not enough.
+  add(p, 0, 10, {{BlockId{2}, StoreId{1}, Access::Write}});
+  add(p, 0, 10, {{BlockId{1}, StoreId{1}}});
+  add(p, 0, 10, {{BlockId{0}, StoreId{1}}});
+  const Timeline t = std::get<Timeline>(schedule(p));
+  ASSERT_EQ(t.transfers.size(), 3u);
+  EXPECT_EQ(t.transfers[0].block, BlockId{1});
+  EXPECT_EQ(t.transfers[0].purpose, Purpose::Spill);
+  EXPECT_EQ(t.transfers[1].block, BlockId{2});
+  EXPECT_EQ(t.transfers[1].purpose, Purpose::Return);
+  EXPECT_EQ(t.transfers[2].block, BlockId{1});
+  EXPECT_EQ(t.transfers[2].purpose, Purpose::Fetch);
+}
+
+TEST(Schedule, SaysWhatDoesNotFit) {
+  Problem p = small();
+  p.blocks = {{.bytes = 60, .starts_at_home = true}, {.bytes = 50}};
+  add(p, 0, 10, {{BlockId{0}, StoreId{1}}, {BlockId{1}, StoreId{1}, Access::Write}});
+  const NoRoom none = std::get<NoRoom>(schedule(p));
+  EXPECT_EQ(none.store, StoreId{1});
+  EXPECT_EQ(none.block, BlockId{1});
+  EXPECT_EQ(none.wanted_bytes, 50);
+  EXPECT_EQ(none.pinned_bytes, 60);
+  EXPECT_EQ(none.pinned, std::vector<BlockId>{BlockId{0}});
+  p.machine.stores[1].bytes = 110;
+  EXPECT_TRUE(std::holds_alternative<Timeline>(schedule(p)));
+}
+
+}  // namespace
+}  // namespace monet::schedule
