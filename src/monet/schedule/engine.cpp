@@ -153,7 +153,7 @@ void Engine::drop_copy(BlockId b, StoreId store) {
   } else {
     out_.stays[copy.stay].to = copy.used.time;
     if (block(b).bytes > 0)
-      spaces_[store.index()].release(out_.stays[copy.stay].address, copy.used.time, tag_of(copy.used.cause), floor_);
+      spaces_[store.index()].release(out_.stays[copy.stay].address, copy.used.time, tag_of(copy.used.cause));
   }
 }
 
@@ -277,9 +277,10 @@ bool Engine::clear_store(const Tile& tile, StoreId store, double& earliest) {
 bool Engine::send_home(BlockId b, StoreId from, double earliest, Purpose purpose) {
   BlockState& s = state(b);
   if (s.home_stay == kNever) {
-    const auto spot = make_room(b, machine_.home, 0);
+    const auto spot = make_room(b, machine_.home, earliest);
     if (!spot) return false;
     s.home_stay = open_stay(b, machine_.home, spot->address, spot->time);
+    earliest = spot->time;
   }
   When start{earliest, {}};
   start.at_least(s.home_used.time, s.home_used.cause);
@@ -376,8 +377,9 @@ bool Engine::start_flows(const Tile& tile, double earliest, When& ready, double&
           copy->available.cause);
     if (flow.access != Access::Read) ready.at_least(s.home_used.time, s.home_used.cause);
     if (s.home_stay == kNever) {
-      const auto spot = make_room(flow.block, machine_.home, 0);
+      const auto spot = make_room(flow.block, machine_.home, ready.time);
       if (!spot) return false;
+      ready.at_least(spot->time, cause_of(spot->freed_by));
       s.home_stay = open_stay(flow.block, machine_.home, spot->address, spot->time);
     }
     const bool goes_out = flow.access == Access::Write;
@@ -436,7 +438,7 @@ bool Engine::run_tile(std::uint32_t t) {
     // Places made for outputs are given back: nothing was put there.
     for (const std::uint32_t stay : opened) {
       const Stay& s = out_.stays[stay];
-      if (block(s.block).bytes > 0) spaces_[s.store.index()].release(s.address, s.from, 0, floor_);
+      if (block(s.block).bytes > 0) spaces_[s.store.index()].release(s.address, s.from, 0);
     }
     if (tries == machine_.stores.size() || !clear_store(tile, no_room_.store, earliest)) return false;
     opened.clear();
@@ -507,7 +509,7 @@ bool Engine::settle(BlockId b, double now) {
     if (const Copy* home = copy_in(b, machine_.home)) last.at_least(home->used.time, home->used.cause);
     Stay& stay = out_.stays[s.home_stay];
     stay.to = std::max(last.time, stay.from);
-    if (block(b).bytes > 0) spaces_[machine_.home.index()].release(stay.address, stay.to, tag_of(last.cause), floor_);
+    if (block(b).bytes > 0) spaces_[machine_.home.index()].release(stay.address, stay.to, tag_of(last.cause));
     std::erase_if(s.copies, [&](const Copy& c) { return c.store == machine_.home; });
     s.home_stay = kNever;
   }
@@ -516,6 +518,7 @@ bool Engine::settle(BlockId b, double now) {
 
 void Engine::forget_past() {
   floor_ = std::max(floor_, chunk_least_);
+  for (Space& space : spaces_) space.forget_before(floor_);
   for (std::size_t c = 0; c < channels_.size(); ++c) {
     channels_[c].forget_before(floor_);
     std::erase_if(recent_[c], [&](std::uint32_t t) { return out_.transfers[t].end < floor_; });

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -21,10 +22,10 @@ class Space {
   // Where so many bytes are free at the earliest, at or after `earliest`; of equals at the lowest address.
   std::optional<Spot> find(std::int64_t bytes, double earliest) const;
   void take(std::int64_t address, std::int64_t bytes, std::uint32_t owner);
+  void release(std::int64_t address, double time, std::uint32_t by);
   // Nobody asks for a time before `horizon` any more: pieces free before it are one.
-  void release(std::int64_t address, double time, std::uint32_t by, double horizon);
+  void forget_before(double horizon);
 
-  std::int64_t taken() const { return taken_; }
   // The owners that stand in the way of so many bytes where it hurts least: whose next use is latest, then the fewest
   // bytes, then the lowest address. `next_use` gives none for what must stay. Empty: there is no such place.
   std::vector<std::uint32_t> in_the_way(
@@ -34,16 +35,19 @@ class Space {
   double free_from() const;
 
  private:
-  static constexpr double kTaken = std::numeric_limits<double>::infinity();
-  struct Piece {
+  struct Free {
     std::int64_t address = 0, bytes = 0;
-    double free_from = 0;
-    std::uint32_t freed_by = 0;  // while it is free; its owner while it is taken
+    double from = 0;
+    std::uint32_t by = 0;
   };
-  std::size_t at(std::int64_t address) const;  // the piece that holds it
+  struct Taken {
+    std::int64_t bytes = 0;
+    std::uint32_t owner = 0;
+  };
+  std::size_t first_free_at(std::int64_t address) const;
 
-  std::vector<Piece> pieces_;  // by address, without gaps
-  std::int64_t taken_ = 0;
+  std::vector<Free> free_;  // by address
+  std::map<std::int64_t, Taken> taken_;
 };
 
 }  // namespace monet::schedule

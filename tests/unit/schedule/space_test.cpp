@@ -13,15 +13,14 @@ TEST(Space, GivesTheEarliestSpotThenTheLowest) {
   Space space(100);
   space.take(0, 40, 1);
   space.take(40, 30, 1);
-  EXPECT_EQ(space.taken(), 70);
   ASSERT_TRUE(space.find(30, 5));
   EXPECT_EQ(space.find(30, 5)->address, 70);
   EXPECT_FALSE(space.find(31, 5));  // 30 bytes are left, and nobody knows when there will be more
-  space.release(0, 20, 7, 0);
+  space.release(0, 20, 7);
   EXPECT_EQ(space.find(35, 5)->time, 20);
   EXPECT_EQ(space.find(35, 5)->address, 0);
   EXPECT_EQ(space.find(35, 5)->freed_by, 7u);
-  space.release(40, 10, 9, 0);
+  space.release(40, 10, 9);
   // 30 + 30 bytes from cycle 10, together with the first 40 from cycle 20.
   EXPECT_EQ(space.find(60, 0)->time, 10);
   EXPECT_EQ(space.find(60, 0)->address, 40);
@@ -36,14 +35,18 @@ TEST(Space, ASpotMayLieOverPiecesFreedOneAfterTheOther) {
   space.take(0, 10, 1);
   space.take(10, 10, 1);
   space.take(20, 10, 1);
-  space.release(0, 1, 1, 0);
-  space.release(10, 3, 2, 0);
-  space.release(20, 2, 3, 0);
+  space.release(0, 1, 1);
+  space.release(10, 3, 2);
+  space.release(20, 2, 3);
   space.take(0, 25, 1);
   EXPECT_EQ(space.find(5, 0)->address, 25);
   EXPECT_EQ(space.find(5, 0)->time, 2);
-  space.release(0, 9, 4, 0);
+  space.release(0, 9, 4);
   EXPECT_EQ(space.find(30, 0)->time, 9);
+  // Before the horizon the times do not matter any more.
+  space.forget_before(9);
+  EXPECT_EQ(space.find(30, 9)->time, 9);
+  EXPECT_EQ(space.find(5, 10)->address, 0);
 }
 
 TEST(Space, NamesThoseInTheWayWhereItHurtsLeast) {
