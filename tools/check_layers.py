@@ -30,7 +30,7 @@ ROOMS = {
     "models": (5, "base numeric graph"),
     "training": (5, "base numeric graph"),
     "rewrite": (5, "base numeric work graph interpret"),
-    "schedule": (7, "base"),
+    "schedule": (7, "base numeric work graph hardware cost"),
     "report": (10, "base numeric work hardware cost"),
     "verbs": (11, "base numeric work graph hardware cost interpret onnx models training rewrite schedule report"),
     "cli": (12, "base numeric work graph hardware cost interpret onnx models training rewrite schedule report verbs"),

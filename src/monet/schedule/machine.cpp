@@ -1,0 +1,259 @@
+#include "monet/schedule/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <map>
+
+#include "monet/base/diagnostic.h"
+
+namespace monet::schedule {
+namespace {
+
+using hardware::Core;
+using hardware::CoreId;
+using hardware::Hardware;
+using hardware::Memory;
+using hardware::Port;
+using hardware::PortKind;
+using hardware::Slot;
+
+constexpr double kBitsPerByte = 8;
+
+double bytes_per_cycle(const Port& port) { return static_cast<double>(port.max_bits_per_cycle) / kBitsPerByte; }
+
+bool holds(const Memory& memory, Slot slot) {
+  return std::find(memory.slots.begin(), memory.slots.end(), slot) != memory.slots.end();
+}
+
+bool computes(const Core& core) { return core.array.has_value() || core.vector.has_value(); }
+
+Store store_of(const std::string& name, const Memory& memory) {
+  double widest = 0;
+  for (const Port& port : memory.ports) widest = std::max(widest, bytes_per_cycle(port));
+  return {.name = name,
+          .bytes = memory.size_bits / 8,
+          .bytes_per_cycle = widest,
+          .read_pj_per_byte = memory.read_energy_pj.value / widest,
+          .write_pj_per_byte = memory.write_energy_pj.value / widest};
+}
+
+class Builder {
+ public:
+  explicit Builder(const Hardware& hardware) : hw_(hardware) {}
+
+  Chip build() {
+    find_home();
+    for (std::uint32_t c = 0; c < hw_.cores.size(); ++c)
+      if (computes(hw_.cores[c]) && CoreId{c} != hw_.offchip) add_core(CoreId{c});
+    if (chip_.cores.empty()) fail("no core computes", "give one an array or a vector unit");
+    add_channels();
+    add_routes();
+    chip_.clock_hz = hw_.clock_hz.value;
+    if (chip_.clock_hz > 0)
+      for (const Core& core : hw_.cores)
+        chip_.leakage_pj_per_cycle += hardware::leakage_mw(core) * 1e9 / chip_.clock_hz;
+    return std::move(chip_);
+  }
+
+ private:
+  Machine& machine() { return chip_.machine; }
+  [[noreturn]] void fail(std::string message, std::string hint) const {
+    throw InputError(Diagnostic{.where = hw_.name, .message = std::move(message), .hint = std::move(hint)});
+  }
+
+  // The off-chip core's memory; else the one highest memory of the only core, or the one all cores share.
+  void find_home() {
+    const CoreId owner = hw_.offchip.value_or(CoreId{0});
+    const Core& core = hw_[owner];
+    if (core.memories.empty()) fail("there is no memory to keep tensors in", "give the chip an off-chip memory");
+    home_ = &core.memories.back();
+    machine().home = StoreId{0};
+    machine().stores.push_back(store_of(home_->name, *home_));
+  }
+
+  bool is_home(CoreId id, const Memory& memory) const {
+    return !hw_.offchip && (&memory == home_ || memory.name == home_->name) && id.index() < hw_.cores.size();
+  }
+
+  void add_core(CoreId id) {
+    CoreOnChip out{.id = id, .core = hw_[id]};
+    const bool has_below = std::any_of(out.core.memories.begin(), out.core.memories.end(),
+                                       [&](const Memory& m) { return !is_home(id, m); });
+    std::map<std::string, StoreId> made;
+    for (const Slot slot : hardware::kSlots) {
+      const Memory* top = nullptr;
+      for (const Memory& memory : hw_[id].memories)
+        if (holds(memory, slot) && !(has_below && is_home(id, memory))) top = &memory;
+      StoreId& store = out.stores[static_cast<std::size_t>(slot)];
+      store = top == nullptr || is_home(id, *top) ? machine().home : add_store(id, *top, made);
+    }
+    if (has_below)
+      std::erase_if(out.core.memories, [&](const Memory& m) { return !hw_.offchip && m.name == home_->name; });
+    if (out.core.array) out.array = add_unit(hw_[id].name);
+    if (out.core.vector) out.vector = add_unit(out.core.array ? hw_[id].name + ".vector" : hw_[id].name);
+    if (!out.vector) out.vector = out.array;
+    chip_.cores.push_back(std::move(out));
+  }
+
+  UnitId add_unit(std::string name) {
+    machine().units.push_back({std::move(name)});
+    return UnitId{static_cast<std::uint32_t>(machine().units.size() - 1)};
+  }
+
+  // Cores that share their highest memories share the store.
+  StoreId add_store(CoreId id, const Memory& memory, std::map<std::string, StoreId>& made) {
+    if (const auto at = made.find(memory.name); at != made.end()) return at->second;
+    for (const std::vector<CoreId>& group : hw_.shared_memories) {
+      if (std::find(group.begin(), group.end(), id) == group.end()) continue;
+      for (const CoreId other : group)
+        if (const auto at = stores_.find({other.value, memory.name}); at != stores_.end()) {
+          stores_[{id.value, memory.name}] = at->second;
+          owners_[at->second.index()].push_back(id);
+          return made[memory.name] = at->second;
+        }
+    }
+    const StoreId store{static_cast<std::uint32_t>(machine().stores.size())};
+    machine().stores.push_back(store_of(hw_[id].name + "." + memory.name, memory));
+    owners_[store.index()] = {id};
+    stores_[{id.value, memory.name}] = store;
+    return made[memory.name] = store;
+  }
+
+  ChannelId add_channel(std::string name, double bytes, double pj_per_byte) {
+    machine().channels.push_back({std::move(name), bytes, pj_per_byte});
+    return ChannelId{static_cast<std::uint32_t>(machine().channels.size() - 1)};
+  }
+
+  // A link is a channel each way, a bus is one; so is a port of the home that reads and writes.
+  void add_channels() {
+    for (const hardware::Link& link : hw_.links) {
+      const double bytes = static_cast<double>(link.bits_per_cycle) / kBitsPerByte;
+      const double energy = link.energy_pj_per_bit.value * kBitsPerByte;
+      if (link.is_bus || link.cores.size() != 2) {
+        std::string name = "bus";
+        for (const CoreId c : link.cores) name += (name == "bus" ? " " : "-") + hw_[c].name;
+        const ChannelId channel = add_channel(name, bytes, energy);
+        // A bus that the off-chip memory is on carries to it and from it.
+        const auto is_offchip = [&](CoreId c) { return hw_.offchip == c; };
+        const bool is_memory_bus = std::any_of(link.cores.begin(), link.cores.end(), is_offchip);
+        for (const CoreId a : link.cores)
+          for (const CoreId b : link.cores)
+            if (a != b && (!is_memory_bus || is_offchip(a) || is_offchip(b))) edges_.push_back({a, b, channel});
+        continue;
+      }
+      const CoreId a = link.cores[0], b = link.cores[1];
+      edges_.push_back({a, b, add_channel(hw_[a].name + ">" + hw_[b].name, bytes, energy)});
+      edges_.push_back({b, a, add_channel(hw_[b].name + ">" + hw_[a].name, bytes, energy)});
+    }
+    for (const Port& port : home_->ports) {
+      const ChannelId channel = add_channel(home_->name + "." + port.name, bytes_per_cycle(port), 0);
+      if (port.kind != PortKind::Write) home_reads_.push_back(channel);
+      if (port.kind != PortKind::Read) home_writes_.push_back(channel);
+    }
+  }
+
+  // The widest of the ports that serve a direction.
+  std::vector<ChannelId> home_port(const std::vector<ChannelId>& ports) const {
+    if (ports.empty()) return {};
+    return {*std::max_element(ports.begin(), ports.end(), [&](ChannelId a, ChannelId b) {
+      return chip_.machine.channels[a.index()].bytes_per_cycle < chip_.machine.channels[b.index()].bytes_per_cycle;
+    })};
+  }
+
+  // Fewest links; never through the off-chip memory, unless it is where the way ends.
+  std::optional<std::vector<ChannelId>> way(CoreId from, CoreId to) const {
+    std::vector<std::optional<std::size_t>> came(hw_.cores.size());
+    std::deque<CoreId> waiting{from};
+    std::vector<bool> seen(hw_.cores.size(), false);
+    seen[from.index()] = true;
+    while (!waiting.empty() && !seen[to.index()]) {
+      const CoreId at = waiting.front();
+      waiting.pop_front();
+      if (at != from && hw_.offchip == at) continue;
+      for (std::size_t e = 0; e < edges_.size(); ++e) {
+        if (edges_[e].from != at || seen[edges_[e].to.index()]) continue;
+        seen[edges_[e].to.index()] = true;
+        came[edges_[e].to.index()] = e;
+        waiting.push_back(edges_[e].to);
+      }
+    }
+    if (!seen[to.index()]) return std::nullopt;
+    std::vector<ChannelId> channels;
+    for (CoreId at = to; at != from; at = edges_[*came[at.index()]].from)
+      channels.push_back(edges_[*came[at.index()]].channel);
+    std::reverse(channels.begin(), channels.end());
+    return channels;
+  }
+
+  void add_routes() {
+    const std::size_t n = machine().stores.size();
+    machine().routes.assign(n * n, {});
+    for (std::size_t a = 0; a < n; ++a)
+      for (std::size_t b = 0; b < n; ++b) {
+        if (a == b) continue;
+        Route& route = machine().routes[a * n + b];
+        const bool from_home = a == 0, to_home = b == 0;
+        std::optional<std::vector<ChannelId>> best;
+        for (const CoreId from : from_home ? home_cores(b) : owners_[a])
+          for (const CoreId to : to_home ? home_cores(a) : owners_[b]) {
+            const auto found = from == to ? std::optional(std::vector<ChannelId>{}) : way(from, to);
+            if (found && (!best || found->size() < best->size())) best = found;
+          }
+        if (!best) continue;
+        const std::vector<ChannelId> port = home_port(from_home ? home_reads_
+                                                      : to_home ? home_writes_
+                                                                : std::vector<ChannelId>{});
+        best->insert(from_home ? best->begin() : best->end(), port.begin(), port.end());
+        route = {true, std::move(*best)};
+      }
+    for (const CoreOnChip& core : chip_.cores)
+      for (const StoreId store : core.stores)
+        if (store != machine().home &&
+            (!machine().route(machine().home, store).exists || !machine().route(store, machine().home).exists))
+          fail(fmt::format("there is no way from {} to {}", machine().stores[store.index()].name, home_->name),
+               "add a link or a bus");
+  }
+
+  // Where the home stands; a home inside of the cores stands beside each of them.
+  std::vector<CoreId> home_cores(std::size_t other) {
+    if (hw_.offchip) return {*hw_.offchip};
+    return owners_[other];
+  }
+
+  struct Edge {
+    CoreId from{}, to{};
+    ChannelId channel{};
+  };
+  const Hardware& hw_;
+  const Memory* home_ = nullptr;
+  Chip chip_;
+  std::map<std::pair<std::uint32_t, std::string>, StoreId> stores_;
+  std::map<std::size_t, std::vector<CoreId>> owners_;
+  std::vector<Edge> edges_;
+  std::vector<ChannelId> home_reads_, home_writes_;
+};
+
+}  // namespace
+
+Chip chip_of(const Hardware& hardware) { return Builder(hardware).build(); }
+
+double offchip_efficiency(const Hardware& hardware, std::int64_t burst_bytes, bool has_gaps) {
+  // The entry with the longest burst that this one reaches; with gaps, of those that state a stride if any does.
+  double best = 1;
+  std::int64_t longest = -1;
+  for (const hardware::BurstEfficiency& e : hardware.offchip_efficiency) {
+    if ((e.stride_bytes > 0) != has_gaps || e.burst_bytes > burst_bytes || e.burst_bytes < longest) continue;
+    longest = e.burst_bytes;
+    best = e.efficiency.value;
+  }
+  // Shorter than every entry: the worst of them.
+  if (longest < 0)
+    for (const hardware::BurstEfficiency& e : hardware.offchip_efficiency)
+      if ((e.stride_bytes > 0) == has_gaps) best = std::min(best, e.efficiency.value);
+  return best;
+}
+
+}  // namespace monet::schedule

@@ -1,0 +1,90 @@
+// Is a chip understood as its file means it?
+#include "monet/schedule/machine.h"
+
+#include <gtest/gtest.h>
+
+#include "monet/base/diagnostic.h"
+#include "monet/hardware/library.h"
+
+namespace monet::schedule {
+namespace {
+
+using hardware::Slot;
+
+hardware::Hardware named(const std::string& name) { return hardware::find_hardware(name).hardware; }
+
+TEST(Machine, EveryChipOfTheLibraryHasAHomeThatAllReach) {
+  for (const std::string& name : hardware::library_names()) {
+    const Chip chip = chip_of(named(name));
+    const Machine& m = chip.machine;
+    if (name == "snax_mx") continue;  // arrays and one memory each: that one is the home
+    ASSERT_EQ(m.routes.size(), m.stores.size() * m.stores.size()) << name;
+    for (std::size_t c = 0; c < chip.cores.size(); ++c) {
+      EXPECT_TRUE(chip.cores[c].vector) << name;
+      for (const Slot slot : hardware::kSlots) {
+        const StoreId store = chip.store(c, slot);
+        EXPECT_NE(store, m.home) << name << ": blocks lie on the chip";
+        EXPECT_TRUE(m.route(m.home, store).exists && m.route(store, m.home).exists) << name;
+        EXPECT_FALSE(m.route(m.home, store).channels.empty()) << name;
+        EXPECT_GT(m.stores[store.index()].bytes_per_cycle, 0) << name;
+      }
+      for (const hardware::Memory& memory : chip.cores[c].core.memories)
+        EXPECT_NE(memory.kind, hardware::MemoryKind::Dram) << name;
+    }
+  }
+}
+
+TEST(Machine, SharedMemoriesAreOneStore) {
+  const Chip chip = chip_of(named("fusemax"));
+  ASSERT_EQ(chip.cores.size(), 2u);
+  EXPECT_EQ(chip.store(0, Slot::Input), chip.store(1, Slot::Output));
+  EXPECT_EQ(chip.machine.stores.size(), 2u);
+  EXPECT_EQ(chip.machine.stores[1].bytes, 16 << 20);
+  EXPECT_NE(chip.cores[0].array, chip.cores[1].vector);
+}
+
+// Stream's quad core: a ring of links of 32 bits, a pooling and a vector core linked to all, DRAM of 64 bits.
+TEST(Machine, LinksHaveAChannelEachWayAndWaysTakeTheFewest) {
+  const Chip chip = chip_of(named("tpu_like_quad_core"));
+  const Machine& m = chip.machine;
+  ASSERT_EQ(chip.cores.size(), 6u);
+  const StoreId a = chip.store(0, Slot::Input), b = chip.store(1, Slot::Input), opposite = chip.store(2, Slot::Input);
+  ASSERT_EQ(m.route(a, b).channels.size(), 1u);
+  ASSERT_EQ(m.route(b, a).channels.size(), 1u);
+  EXPECT_NE(m.route(a, b).channels, m.route(b, a).channels);
+  EXPECT_EQ(m.route(a, opposite).channels.size(), 2u);
+  EXPECT_EQ(m.channels[m.route(a, b).channels[0].index()].bytes_per_cycle, 4);
+  EXPECT_EQ(m.channels[m.route(m.home, a).channels.front().index()].bytes_per_cycle, 8);
+}
+
+TEST(Machine, AMemoryInsideTheCoreCanBeTheHome) {
+  const Chip chip = chip_of(named("tpu_like"));
+  EXPECT_EQ(chip.machine.stores[0].name, "dram");
+  ASSERT_EQ(chip.cores.size(), 1u);
+  EXPECT_EQ(chip.machine.stores[chip.store(0, Slot::Input).index()].bytes, 2 << 20);
+}
+
+TEST(Machine, SaysThatACoreIsCutOff) {
+  hardware::Hardware h = named("tpu_like_quad_core");
+  h.links.clear();
+  EXPECT_THROW(chip_of(h), InputError);
+  hardware::Hardware none = named("tpu_like");
+  none.cores[0].array.reset();
+  none.cores[0].vector.reset();
+  EXPECT_THROW(chip_of(none), InputError);
+}
+
+TEST(Machine, ShortBurstsReachLessOfTheBandwidth) {
+  hardware::Hardware h;
+  h.offchip_efficiency = {{.burst_bytes = 64, .efficiency = {.value = 0.6}},
+                          {.burst_bytes = 256, .efficiency = {.value = 0.9}},
+                          {.burst_bytes = 64, .stride_bytes = 4096, .efficiency = {.value = 0.3}}};
+  EXPECT_EQ(offchip_efficiency(h, 1000, false), 0.9);
+  EXPECT_EQ(offchip_efficiency(h, 255, false), 0.6);
+  EXPECT_EQ(offchip_efficiency(h, 8, false), 0.6);
+  EXPECT_EQ(offchip_efficiency(h, 100, true), 0.3);
+  EXPECT_EQ(offchip_efficiency({}, 1, true), 1);
+}
+
+}  // namespace
+}  // namespace monet::schedule
