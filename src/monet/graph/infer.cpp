@@ -39,6 +39,25 @@ void same_shape(const Tensor& a, const Tensor& b, const char* what) {
   if (a.shape != b.shape) fail(fmt::format("{}: {} and {} differ", what, to_string(a.shape), to_string(b.shape)));
 }
 
+void check_inside(const Ints& whole, const Ints& origin, const Ints& extents) {
+  check_shape(whole);
+  bool inside = origin.size() == whole.size() && extents.size() == whole.size();
+  for (std::size_t i = 0; i < whole.size() && inside; ++i)
+    inside = origin[i] >= 0 && extents[i] >= 1 && extents[i] <= whole[i] && origin[i] <= whole[i] - extents[i];
+  if (!inside)
+    fail(fmt::format("a part of {} at {} does not lie inside {}", to_string(extents), to_string(origin),
+                     to_string(whole)));
+}
+
+// A part of the channels.
+Outputs infer_lrn(const Part& part, Outputs same) {
+  if (!is_set(part)) return same;
+  if (part.count.size() != 1) fail("a part needs one count of channels");
+  check_inside({same[0].shape[1]}, part.origin, part.count);
+  same[0].shape[1] = part.count[0];
+  return same;
+}
+
 }  // namespace inference
 
 namespace {
@@ -69,10 +88,11 @@ Shape reduced(const Shape& shape, const Ints& axes, bool keep) {
   return out;
 }
 
-void check_labels(const Tensor& logits, const Tensor& labels, std::int64_t axis = 1) {
+void check_labels(const Tensor& logits, const Tensor& labels, std::int64_t axis = 1, const Part& part = {}) {
   if (logits.shape.size() < 2) fail(fmt::format("expects [N,C,…], got {}", to_string(logits.shape)));
   check_axis(axis, rank(logits));
-  Shape want = logits.shape;
+  if (is_set(part)) check_inside(part.whole, part.origin, logits.shape);
+  Shape want = is_set(part) ? part.whole : logits.shape;
   want.erase(want.begin() + axis);
   if (labels.shape != want) fail(fmt::format("labels {} should be {}", to_string(labels.shape), to_string(want)));
   if (!is_integer(labels.format.element)) fail("labels must be integers");
@@ -132,12 +152,14 @@ Outputs infer_any(const Op& op, Operands in) {
           [&](const Dropout& o) {
             if (!(o.ratio >= 0 && o.ratio < 1)) fail(fmt::format("ratio {} must be in [0, 1)", o.ratio));
             Outputs out = as_first(1);
+            if (is_set(o.part)) check_inside(o.part.whole, o.part.origin, out[0].shape);
             out.push_back({out[0].shape, Format{Element::Bit}, "mask", Category::Mask});
             return out;
           },
           [&](const DropoutGradient& o) {
             if (!(o.ratio >= 0 && o.ratio < 1)) fail(fmt::format("ratio {} must be in [0, 1)", o.ratio));
             if (const Tensor* mask = maybe(in, 1)) same_shape(need(in, 0), *mask, "gradient and mask");
+            if (is_set(o.part)) check_inside(o.part.whole, o.part.origin, need(in, 0).shape);
             return as_first(2);
           },
           [&](const Reduce& o) {
@@ -151,12 +173,12 @@ Outputs infer_any(const Op& op, Operands in) {
           [&](const NormPart& o) { return infer_norm_part(o, in); },
           [&](const Lrn& o) {
             if (unary().shape.size() < 2 || o.size < 1) fail("expects [N,C,…] and a positive size");
-            return as_first(1);
+            return infer_lrn(o.part, as_first(1));
           },
           [&](const LrnGradient& o) {
             if (unary(2).shape.size() < 2 || o.size < 1) fail("expects [N,C,…] and a positive size");
             same_shape(*in[0], need(in, 1), "gradient and input");
-            return as_first(2);
+            return infer_lrn(o.part, as_first(2));
           },
           [&](const Softmax& o) {
             check_axis(o.axis, rank(unary()));
@@ -174,18 +196,18 @@ Outputs infer_any(const Op& op, Operands in) {
             check_labels(logits, need(in, 1));
             return Outputs{{{}, wide(logits.format), ""}, {logits.shape, wide(logits.format), "log_prob"}};
           },
-          [&](const NegativeLogLikelihood&) {
-            check_labels(unary(2), need(in, 1));
+          [&](const NegativeLogLikelihood& o) {
+            check_labels(unary(2), need(in, 1), 1, o.part);
             return Outputs{{{}, wide(in[0]->format), ""}};
           },
           [&](const CrossEntropyGradient& o) {
             check_loss_gradient(in);
-            check_labels(need(in, 1), need(in, 2), o.axis);
+            check_labels(need(in, 1), need(in, 2), o.axis, o.part);
             return Outputs{{in[1]->shape, Format{o.to}, ""}};
           },
-          [&](const NegativeLogLikelihoodGradient&) {
+          [&](const NegativeLogLikelihoodGradient& o) {
             check_loss_gradient(in);
-            check_labels(need(in, 1), need(in, 2));
+            check_labels(need(in, 1), need(in, 2), 1, o.part);
             return Outputs{{in[1]->shape, in[1]->format, ""}};
           },
           [&](const View& o) {
@@ -221,6 +243,7 @@ Outputs infer_any(const Op& op, Operands in) {
           },
           [&](const Iota& o) {
             at_most(in, 0);
+            if (is_set(o.part)) check_inside(o.part.whole, o.part.origin, {o.count});
             return Outputs{{{o.count}, Format{o.element}, ""}};
           },
           [&](const Fallback& o) -> Outputs {

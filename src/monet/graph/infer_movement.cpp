@@ -106,8 +106,18 @@ Outputs infer_place(const Place& op, const Tensor& x) {
   return {{op.shape, x.format, ""}};
 }
 
-Outputs infer_pad(const Pad& op, const Tensor& x) { return {{padded(op, x.shape, 1), x.format, ""}}; }
+Outputs infer_pad(const Pad& op, const Tensor& x) {
+  if (!is_set(op.part)) return {{padded(op, x.shape, 1), x.format, ""}};
+  check_inside(op.part.whole, op.part.origin, x.shape);
+  check_inside(padded(op, op.part.whole, 1), op.part.first, op.part.count);
+  return {{op.part.count, x.format, ""}};
+}
 Outputs infer_pad_gradient(const PadGradient& op, const Tensor& dy) {
+  if (is_set(op.part)) {
+    check_inside(op.part.whole, op.part.origin, op.part.count);
+    check_inside(padded(op, op.part.whole, 1), op.part.first, dy.shape);
+    return {{op.part.count, dy.format, ""}};
+  }
   return {{padded(op, dy.shape, -1), dy.format, ""}};
 }
 

@@ -95,6 +95,8 @@ Outputs infer_norm_part(const NormPart& op, Operands in) {
             {x.shape, need(in, 1).format, "running_var", Category::ModelState}};
   }
   const NormShapes s = norm_shapes(op, x.shape);
+  if (is_set(op.part) && (op.pass != NormPass::InputGradient || op.part.count.size() != 1 || op.part.count[0] < 1))
+    fail("a part is of an input gradient, and needs the number of elements behind each statistic");
   const Format stat = wide(x.format);
   const bool has_mean = op.kind != NormKind::Rms, frozen = op.kind == NormKind::FrozenBatch;
   const auto statistics = [&](std::size_t mean) {  // at operands mean and mean + 1

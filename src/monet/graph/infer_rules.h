@@ -21,6 +21,10 @@ void check_axis(std::int64_t axis, std::int64_t rank);
 void same_shape(const Tensor& a, const Tensor& b, const char* what);
 inline std::int64_t rank(const Tensor& t) { return static_cast<std::int64_t>(t.shape.size()); }
 
+inline bool is_set(const Part& part) { return part != Part{}; }
+// `extents` must lie inside `whole` when they begin at `origin`.
+void check_inside(const Ints& whole, const Ints& origin, const Ints& extents);
+
 // Floating operands promote to the widest; a scalar or an integer never widens a tensor.
 Format promote(const Tensor& a, const Tensor& b);
 // Sums and statistics of narrow floats are held in f32.
@@ -38,6 +42,8 @@ Outputs infer_norm_part(const NormPart& op, Operands in);
 Outputs infer_matmul(const MatMul& op, Operands in);
 Outputs infer_attention(const Attention& op, Operands in);
 Outputs infer_attention_gradient(const AttentionGradient& op, Operands in);
+
+Outputs infer_lrn(const Part& part, Outputs same);
 
 Outputs infer_transpose(const Transpose& op, const Tensor& x);
 Outputs infer_concat(const Concat& op, Operands in);

@@ -44,6 +44,23 @@ Shape pool_output(const PoolOp& op, const Shape& x) {
   return y;
 }
 
+Ints spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
+
+// An image of these spatial sizes with the samples and channels of `x`.
+Shape image_of(const Shape& x, const Ints& spatial) {
+  Shape image{x[0], x[1]};
+  image.insert(image.end(), spatial.begin(), spatial.end());
+  check_shape(image);
+  return image;
+}
+
+// The windows of the whole image of which there is a part.
+template <class PoolOp>
+Ints whole_windows(const PoolOp& op, const Shape& x) {
+  if (op.part.whole.size() != x.size() - 2) fail(fmt::format("the whole image needs {} extents", x.size() - 2));
+  return spatial_of(pool_output(op, image_of(x, op.part.whole)));
+}
+
 }  // namespace
 
 Outputs infer_conv(const Conv& op, Operands in) {
@@ -104,7 +121,14 @@ Outputs infer_pool(const Pool& op, Operands in) {
   at_most(in, 1);
   const Tensor& x = need(in, 0);
   spatial_rank(x);
-  const Shape y = pool_output(op, x.shape);
+  Shape y;
+  if (is_set(op.part)) {
+    check_inside(whole_windows(op, x.shape), op.part.first, op.part.count);
+    check_inside(op.part.whole, op.part.origin, spatial_of(x.shape));
+    y = image_of(x.shape, op.part.count);
+  } else {
+    y = pool_output(op, x.shape);
+  }
   Outputs out{{y, x.format, ""}};
   if (op.kind == PoolKind::Max) {
     std::int64_t window = 1;
@@ -123,11 +147,13 @@ Outputs infer_pool_gradient(const PoolGradient& op, Operands in) {
   at_most(in, 2);
   const Tensor& dy = need(in, 0);
   if (op.extent.size() != spatial_rank(dy)) fail(fmt::format("extent must have {} entries", spatial_rank(dy)));
-  Shape x{dy.shape[0], dy.shape[1]};
-  x.insert(x.end(), op.extent.begin(), op.extent.end());
-  check_shape(x);
-  const Shape y = pool_output(op, x);
-  if (y != dy.shape) fail(fmt::format("gradient {} should be {}", to_string(dy.shape), to_string(y)));
+  const Shape x = image_of(dy.shape, op.extent);
+  if (is_set(op.part)) {
+    check_inside(whole_windows(op, x), op.part.first, spatial_of(dy.shape));
+    check_inside(op.part.whole, op.part.origin, op.extent);
+  } else if (const Shape y = pool_output(op, x); y != dy.shape) {
+    fail(fmt::format("gradient {} should be {}", to_string(dy.shape), to_string(y)));
+  }
   if (op.kind == PoolKind::Max) same_shape(need(in, 1), dy, "indices and gradient");
   return {{x, dy.format, ""}};
 }

@@ -66,13 +66,24 @@ LoopNest lower_conv(const Graph& g, const Node& node, const Conv& op) {
   std::vector<work::Axis> wa{channel(k, k_size), {c_size, 0, {{c, 1}}}};
   std::vector<work::Axis> ya{{y.shape[0], 0, {{b, 1}}}, channel(k, k_size)};
   std::vector<std::size_t> outs, kernels;
+  // A data gradient adds what each output position gives to the positions it has read. Where these are fewer (a tile of
+  // rows, with the outputs around it) and none are skipped, each is rather gathered from the outputs that have read it.
+  const auto gathers = [&](std::size_t i) {
+    return op.kind == ConvKind::DataGradient && op.strides[i] == 1 && x.shape[i + 2] < y.shape[i + 2];
+  };
   for (std::size_t i = 0; i < spatial; ++i)
-    outs.push_back(nest.dimension(spatial_name(false, i, spatial), y.shape[i + 2]));
+    outs.push_back(nest.dimension(spatial_name(false, i, spatial), gathers(i) ? x.shape[i + 2] : y.shape[i + 2]));
   for (std::size_t i = 0; i < spatial; ++i)
     kernels.push_back(nest.dimension(spatial_name(true, i, spatial), w.shape[i + 2]));
   for (std::size_t i = 0; i < spatial; ++i) {
-    ya.push_back({y.shape[i + 2], 0, {{outs[i], 1}}});
     wa.push_back({w.shape[i + 2], 0, {{kernels[i], 1}}});
+    if (gathers(i)) {  // o = i + pad - d·f, with the kernel points counted from the last
+      const std::int64_t offset = op.pads_begin[i] - op.dilations[i] * (w.shape[i + 2] - 1);
+      ya.push_back({y.shape[i + 2], offset, {{outs[i], 1}, {kernels[i], op.dilations[i]}}});
+      xa.push_back({x.shape[i + 2], 0, {{outs[i], 1}}});
+      continue;
+    }
+    ya.push_back({y.shape[i + 2], 0, {{outs[i], 1}}});
     xa.push_back({x.shape[i + 2], -op.pads_begin[i], {{outs[i], op.strides[i]}, {kernels[i], op.dilations[i]}}});
   }
   switch (op.kind) {
@@ -402,9 +413,10 @@ VectorWork lower_vector(const Graph& g, const Node& node) {
                 {{F::Multiply, 5}, {F::Add, 2 * static_cast<std::uint64_t>(op.size)}, {F::Power, 2}, {F::Divide, 1}});
           },
           [&](const NegativeLogLikelihood&) {
-            const std::uint64_t n = count_of(v.in(1));
+            w.iteration = v.in(0).shape;  // a label for each, but for the classes
+            w.iteration.erase(w.iteration.begin() + 1);
+            const auto n = static_cast<std::uint64_t>(elements(w.iteration));
             v.functions({{F::Compare, 1}, {F::Add, 1}}, n);
-            w.iteration = v.in(1).shape;
             w.reduced.assign(w.iteration.size(), true);
             w.reads[0].elements = n;
             w.indirect = true;

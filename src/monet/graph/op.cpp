@@ -171,6 +171,17 @@ const std::vector<Op>& operator_prototypes() {
   return kPrototypes;
 }
 
+bool is_part(const Op& op) {
+  return std::visit(
+      []<class Family>(const Family& family) {
+        if constexpr (requires { family.part; })
+          return family.part != Part{};
+        else
+          return false;
+      },
+      op);
+}
+
 std::string_view name(Source v) { return at(kSource, v); }
 std::string_view name(PadMode v) { return at(kPadMode, v); }
 std::string_view name(CostClass v) { return at(kCostClass, v); }

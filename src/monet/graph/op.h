@@ -25,6 +25,13 @@ Field(std::string_view, Member Class::*) -> Field<Class, Member>;
 
 using Ints = std::vector<std::int64_t>;
 
+// Set where an operator makes a part of what a larger one makes and must know where the part stands, because its
+// numbers depend on it (cut.h makes these). Empty: the operator is whole. The families say what each list means.
+struct Part {
+  Ints whole, origin, first, count;
+  bool operator==(const Part&) const = default;
+};
+
 // ---- Loop nests ----
 
 // (a, b, [c]) -> y = alpha · a' b' + beta · c, batch dimensions broadcast, c broadcast to y.
@@ -156,19 +163,24 @@ struct Cast {
 };
 
 // (x) -> (y, [mask]). Kept elements are scaled by 1/(1-ratio). The mask is a function of (seed, step, element
-// index): it can be drawn again instead of being kept.
+// index): it can be drawn again instead of being kept. `part`: shape of the whole tensor, and where x begins in it.
 struct Dropout {
   double ratio = 0.5;
   std::int64_t seed = 0;
-  static constexpr auto fields() { return std::tuple{Field{"ratio", &Dropout::ratio}, Field{"seed", &Dropout::seed}}; }
+  Part part{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"ratio", &Dropout::ratio}, Field{"seed", &Dropout::seed}, Field{"part", &Dropout::part}};
+  }
   bool operator==(const Dropout&) const = default;
 };
-// (dy, [mask]) -> dx; without the mask it is drawn again from the seed
+// (dy, [mask]) -> dx; without the mask it is drawn again from the seed, for a `part` as Dropout does
 struct DropoutGradient {
   double ratio = 0.5;
   std::int64_t seed = 0;
+  Part part{};
   static constexpr auto fields() {
-    return std::tuple{Field{"ratio", &DropoutGradient::ratio}, Field{"seed", &DropoutGradient::seed}};
+    return std::tuple{Field{"ratio", &DropoutGradient::ratio}, Field{"seed", &DropoutGradient::seed},
+                      Field{"part", &DropoutGradient::part}};
   }
   bool operator==(const DropoutGradient&) const = default;
 };
@@ -188,31 +200,40 @@ struct Reduce {
 enum class PoolKind { Max, Average };
 // (x) -> (y, [indices])  Indices (Max only) say which element of the window won: as an offset in its window
 // (row-major over the kernel) when `window_index`, else as a flat position in the image plane.
+// `part`: spatial sizes of the whole image, where x begins in it, the first window made and how many.
 struct Pool {
   PoolKind kind = PoolKind::Max;
   Ints kernel, strides, dilations, pads_begin, pads_end;
   bool ceil = false, count_pads = false, window_index = false;
+  Part part{};
   static constexpr auto fields() {
-    return std::tuple{Field{"kernel", &Pool::kernel},         Field{"strides", &Pool::strides},
-                      Field{"dilations", &Pool::dilations},   Field{"pads_begin", &Pool::pads_begin},
-                      Field{"pads_end", &Pool::pads_end},     Field{"ceil", &Pool::ceil},
-                      Field{"count_pads", &Pool::count_pads}, Field{"window_index", &Pool::window_index}};
+    return std::tuple{Field{"kernel", &Pool::kernel},
+                      Field{"strides", &Pool::strides},
+                      Field{"dilations", &Pool::dilations},
+                      Field{"pads_begin", &Pool::pads_begin},
+                      Field{"pads_end", &Pool::pads_end},
+                      Field{"ceil", &Pool::ceil},
+                      Field{"count_pads", &Pool::count_pads},
+                      Field{"window_index", &Pool::window_index},
+                      Field{"part", &Pool::part}};
   }
   bool operator==(const Pool&) const = default;
 };
 // (dy, [indices]) -> dx   `extent` = spatial sizes of x
+// `part`: spatial sizes of the whole image, where dx begins in it, the first window that dy holds.
 struct PoolGradient {
   PoolKind kind = PoolKind::Max;
   Ints kernel, strides, dilations, pads_begin, pads_end;
   bool ceil = false, count_pads = false, window_index = false;
   Ints extent;
+  Part part{};
   static constexpr auto fields() {
     return std::tuple{
         Field{"kernel", &PoolGradient::kernel},         Field{"strides", &PoolGradient::strides},
         Field{"dilations", &PoolGradient::dilations},   Field{"pads_begin", &PoolGradient::pads_begin},
         Field{"pads_end", &PoolGradient::pads_end},     Field{"ceil", &PoolGradient::ceil},
         Field{"count_pads", &PoolGradient::count_pads}, Field{"window_index", &PoolGradient::window_index},
-        Field{"extent", &PoolGradient::extent}};
+        Field{"extent", &PoolGradient::extent},         Field{"part", &PoolGradient::part}};
   }
   bool operator==(const PoolGradient&) const = default;
 };
@@ -264,31 +285,37 @@ struct NormPart {
   std::int64_t axis = -1, groups = 1;
   double epsilon = 1e-5, momentum = 0.1;
   std::int64_t count = 1;  // RunningUpdate: elements behind each statistic
+  Part part{};             // InputGradient: `count` = elements behind each statistic, of which x holds some
   static constexpr auto fields() {
     return std::tuple{Field{"kind", &NormPart::kind},         Field{"axis", &NormPart::axis},
                       Field{"groups", &NormPart::groups},     Field{"epsilon", &NormPart::epsilon},
-                      Field{"momentum", &NormPart::momentum}, Field{"count", &NormPart::count}};
+                      Field{"momentum", &NormPart::momentum}, Field{"count", &NormPart::count},
+                      Field{"part", &NormPart::part}};
   }
   bool operator==(const NormPart&) const = default;
 };
 
 // Local response normalisation over channels: y = x / (bias + alpha/size · Σ_window x²)^beta. (x) -> y
+// `part`: `origin`, `count` = the channels of x for which y is made.
 struct Lrn {
   std::int64_t size = 5;
   double alpha = 1e-4, beta = 0.75, bias = 1;
+  Part part{};
   static constexpr auto fields() {
     return std::tuple{Field{"size", &Lrn::size}, Field{"alpha", &Lrn::alpha}, Field{"beta", &Lrn::beta},
-                      Field{"bias", &Lrn::bias}};
+                      Field{"bias", &Lrn::bias}, Field{"part", &Lrn::part}};
   }
   bool operator==(const Lrn&) const = default;
 };
-// (dy, x) -> dx
+// (dy, x) -> dx; `part` as in Lrn
 struct LrnGradient {
   std::int64_t size = 5;
   double alpha = 1e-4, beta = 0.75, bias = 1;
+  Part part{};
   static constexpr auto fields() {
     return std::tuple{Field{"size", &LrnGradient::size}, Field{"alpha", &LrnGradient::alpha},
-                      Field{"beta", &LrnGradient::beta}, Field{"bias", &LrnGradient::bias}};
+                      Field{"beta", &LrnGradient::beta}, Field{"bias", &LrnGradient::bias},
+                      Field{"part", &LrnGradient::part}};
   }
   bool operator==(const LrnGradient&) const = default;
 };
@@ -346,12 +373,16 @@ struct CrossEntropy {
   bool operator==(const CrossEntropy&) const = default;
 };
 // (log_prob, labels) -> loss
+// `part`, here and in the two gradients: shape of the whole log_prob, and where this one begins in it. The labels are
+// those of the whole, since the mean is over all that count.
 struct NegativeLogLikelihood {
   bool mean = true;
   std::int64_t ignore_index = -100;
+  Part part{};
   static constexpr auto fields() {
     return std::tuple{Field{"mean", &NegativeLogLikelihood::mean},
-                      Field{"ignore_index", &NegativeLogLikelihood::ignore_index}};
+                      Field{"ignore_index", &NegativeLogLikelihood::ignore_index},
+                      Field{"part", &NegativeLogLikelihood::part}};
   }
   bool operator==(const NegativeLogLikelihood&) const = default;
 };
@@ -362,10 +393,12 @@ struct CrossEntropyGradient {
   std::int64_t ignore_index = -100;
   Element to = Element::F32;
   std::int64_t axis = 1;
+  Part part{};
   static constexpr auto fields() {
     return std::tuple{Field{"mean", &CrossEntropyGradient::mean},
                       Field{"ignore_index", &CrossEntropyGradient::ignore_index},
-                      Field{"to", &CrossEntropyGradient::to}, Field{"axis", &CrossEntropyGradient::axis}};
+                      Field{"to", &CrossEntropyGradient::to}, Field{"axis", &CrossEntropyGradient::axis},
+                      Field{"part", &CrossEntropyGradient::part}};
   }
   bool operator==(const CrossEntropyGradient&) const = default;
 };
@@ -373,9 +406,11 @@ struct CrossEntropyGradient {
 struct NegativeLogLikelihoodGradient {
   bool mean = true;
   std::int64_t ignore_index = -100;
+  Part part{};
   static constexpr auto fields() {
     return std::tuple{Field{"mean", &NegativeLogLikelihoodGradient::mean},
-                      Field{"ignore_index", &NegativeLogLikelihoodGradient::ignore_index}};
+                      Field{"ignore_index", &NegativeLogLikelihoodGradient::ignore_index},
+                      Field{"part", &NegativeLogLikelihoodGradient::part}};
   }
   bool operator==(const NegativeLogLikelihoodGradient&) const = default;
 };
@@ -430,24 +465,27 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 enum class PadMode { Constant, Reflect, Edge };
-// (x) -> y; negative pads crop
+// (x) -> y; negative pads crop. `part`: shape of the whole x, where x begins in it, the first element made, how many.
 struct Pad {
   Ints begin, end;
   PadMode mode = PadMode::Constant;
   double value = 0;
+  Part part{};
   static constexpr auto fields() {
     return std::tuple{Field{"begin", &Pad::begin}, Field{"end", &Pad::end}, Field{"mode", &Pad::mode},
-                      Field{"value", &Pad::value}};
+                      Field{"value", &Pad::value}, Field{"part", &Pad::part}};
   }
   bool operator==(const Pad&) const = default;
 };
-// of Pad in modes Reflect and Edge: (dy) -> dx, sums what each element was copied to
+// of Pad in modes Reflect and Edge: (dy) -> dx, sums what each element was copied to.
+// `part`: shape of the whole dx, where the dx made begins in it, the first element that dy holds, how many are made.
 struct PadGradient {
   Ints begin, end;
   PadMode mode = PadMode::Reflect;
+  Part part{};
   static constexpr auto fields() {
     return std::tuple{Field{"begin", &PadGradient::begin}, Field{"end", &PadGradient::end},
-                      Field{"mode", &PadGradient::mode}};
+                      Field{"mode", &PadGradient::mode}, Field{"part", &PadGradient::part}};
   }
   bool operator==(const PadGradient&) const = default;
 };
@@ -493,14 +531,15 @@ struct Fill {
   }
   bool operator==(const Fill&) const = default;
 };
-// () -> y[i] = start + i·step
+// () -> y[i] = start + i·step; `part`: length of the whole, and the i of the first element
 struct Iota {
   double start = 0, step = 1;
   std::int64_t count = 0;
   Element element = Element::I64;
+  Part part{};
   static constexpr auto fields() {
     return std::tuple{Field{"start", &Iota::start}, Field{"step", &Iota::step}, Field{"count", &Iota::count},
-                      Field{"element", &Iota::element}};
+                      Field{"element", &Iota::element}, Field{"part", &Iota::part}};
   }
   bool operator==(const Iota&) const = default;
 };
@@ -525,6 +564,9 @@ using Op = std::variant<MatMul, Conv, Unary, UnaryGradient, Binary, Sum, Select,
 std::string_view operator_name(const Op& op);
 // One default-valued operator for each name, in a fixed order.
 const std::vector<Op>& operator_prototypes();
+
+// Whether its `part` is set.
+bool is_part(const Op& op);
 
 std::string_view name(Source);
 std::string_view name(PadMode);

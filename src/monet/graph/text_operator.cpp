@@ -20,6 +20,9 @@ std::string value_text(bool v) { return v ? "true" : "false"; }
 std::string value_text(double v) { return number_text(v); }
 std::string value_text(std::int64_t v) { return fmt::format("{}", v); }
 std::string value_text(const Ints& v) { return to_string(v); }
+std::string value_text(const Part& v) {
+  return to_string(v.whole) + to_string(v.origin) + to_string(v.first) + to_string(v.count);
+}
 std::string value_text(const std::string& v) { return quoted(v); }
 template <class Enum>
 requires std::is_enum_v<Enum> std::string value_text(Enum v) { return std::string(name(v)); }
@@ -52,6 +55,9 @@ void read_value(LineReader& line, std::string_view field, std::int64_t& value) {
 }
 void read_value(LineReader& line, std::string_view field, Ints& value) {
   value = line.integers("[", "]", fmt::format("the list '{}'", field));
+}
+void read_value(LineReader& line, std::string_view field, Part& value) {
+  for (Ints* list : {&value.whole, &value.origin, &value.first, &value.count}) read_value(line, field, *list);
 }
 void read_value(LineReader& line, std::string_view field, std::string& value) {
   value = line.string(fmt::format("'{}'", field));

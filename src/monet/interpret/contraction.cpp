@@ -1,6 +1,8 @@
 // Matrix products and convolutions, all through one gemm. A convolution is unfolded (im2col) in pieces of bounded
 // size, each piece a run of output positions over all samples; with one input channel per group there is nothing to
-// contract, and the taps are added up directly.
+// contract, and the taps are added up directly. Each element of a result is summed in the same order whatever the
+// piece, the path and the part of the result that is asked for: forward over kernel points, a data gradient over output
+// positions, a weight gradient over output positions in runs of kGemmDepth.
 #include <algorithm>
 #include <vector>
 
@@ -75,18 +77,20 @@ void unfold(const Window& w, const T* x, std::int64_t channels, std::int64_t sam
     }
 }
 
-// The adjoint of unfold: adds every column back to where it was read.
+// The adjoint of unfold: adds every column back to where it was read. The last kernel point comes first: what an
+// element of x receives, it receives in the order of the output positions, also across pieces.
 template <class T>
 void fold(const Window& w, const T* columns, std::int64_t channels, std::int64_t sample_stride,
           const std::vector<Segment>& list, std::int64_t width, T* x) {
   for (std::int64_t c = 0; c < channels; ++c)
-    for (std::int64_t point = 0; point < w.kernel_points(); ++point, columns += width) {
+    for (std::int64_t point = w.kernel_points(); point-- > 0;) {
       const auto tap = tap_at(w, point);
+      const T* column = columns + (c * w.kernel_points() + point) * width;
       const std::int64_t base = w.base(2, tap[2]), stride = w.stride[2];
       for (const Segment& s : list) {
         T* plane = x + s.sample * sample_stride + c * w.in_points();
         for_input_line(w, plane, s, tap, [&](T* line, std::int64_t from, std::int64_t to) {
-          const T* in = columns + s.column - s.begin;
+          const T* in = column + s.column - s.begin;
           for (std::int64_t o = from; o < to; ++o) line[o * stride + base] += in[o];
         });
       }
@@ -116,7 +120,8 @@ void convolve_by_gemm(ConvKind kind, const ConvSizes& sizes, const ConvOperands<
   const std::int64_t depth = sizes.in_channels * w.kernel_points(), channels = sizes.out_channels;
   const std::int64_t positions = sizes.samples * w.out_points();
   const std::int64_t sample_stride = sizes.groups * sizes.in_channels * w.in_points();
-  const std::int64_t most = std::min(positions, std::max<std::int64_t>(64, kPieceElements / depth));
+  const std::int64_t runs = std::max<std::int64_t>(1, kPieceElements / depth / kGemmDepth);
+  const std::int64_t most = std::min(positions, runs * kGemmDepth);  // whole runs: sums over positions do not notice
   std::vector<T> columns(static_cast<std::size_t>(depth * most)), rows(static_cast<std::size_t>(channels * most));
   for (std::int64_t g = 0; g < sizes.groups; ++g) {
     const std::int64_t x_at = g * sizes.in_channels * w.in_points(), w_at = g * channels * depth,
@@ -161,46 +166,104 @@ void convolve_by_gemm(ConvKind kind, const ConvSizes& sizes, const ConvOperands<
   }
 }
 
-// One input channel per group.
+// One input channel per group. What is summed, and in which order, is what convolve_by_gemm does.
+template <class T>
+class Depthwise {
+ public:
+  Depthwise(const ConvSizes& sizes, const ConvOperands<T>& on)
+      : sizes_(sizes), w_(sizes.window), on_(on), lines_(segments(w_, 0, w_.out_points())) {}
+
+  // Forward over the kernel points of one run; more are for the matrix product.
+  static bool can(ConvKind kind, const ConvSizes& sizes) {
+    if (sizes.in_channels != 1 || sizes.groups == 1) return false;
+    return kind == ConvKind::Forward        ? sizes.window.kernel_points() <= kGemmDepth
+           : kind == ConvKind::DataGradient ? sizes.out_channels == 1
+                                            : true;
+  }
+
+  void forward() {
+    for_each_plane([&](std::int64_t k, std::int64_t x_at, std::int64_t y_at) {
+      for (std::int64_t point = 0; point < w_.kernel_points(); ++point)
+        for_each_line(k, point, on_.x + x_at,
+                      [&](const T* x, T weight, std::int64_t line, std::int64_t from, std::int64_t to) {
+                        T* y = on_.result + y_at + line;
+                        for (std::int64_t o = from; o < to; ++o) y[o] += weight * x[o * w_.stride[2]];
+                      });
+    });
+  }
+
+  void data_gradient() {
+    for_each_plane([&](std::int64_t k, std::int64_t x_at, std::int64_t y_at) {
+      for (std::int64_t point = w_.kernel_points(); point-- > 0;)
+        for_each_line(k, point, on_.result + x_at,
+                      [&](T* x, T weight, std::int64_t line, std::int64_t from, std::int64_t to) {
+                        const T* y = on_.y + y_at + line;
+                        for (std::int64_t o = from; o < to; ++o) x[o * w_.stride[2]] += weight * y[o];
+                      });
+    });
+  }
+
+  void weight_gradient() {
+    const std::int64_t channels = sizes_.groups * sizes_.out_channels;
+    for (std::int64_t k = 0; k < channels; ++k)
+      for (std::int64_t point = 0; point < w_.kernel_points(); ++point)
+        on_.result[k * w_.kernel_points() + point] = weight_sum(k, point);
+  }
+
+ private:
+  // Calls f(output channel, first element of its plane of x, of y).
+  template <class F>
+  void for_each_plane(F&& f) {
+    const std::int64_t channels = sizes_.groups * sizes_.out_channels;
+    for (std::int64_t n = 0; n < sizes_.samples; ++n)
+      for (std::int64_t k = 0; k < channels; ++k)
+        f(k, (n * sizes_.groups + k / sizes_.out_channels) * w_.in_points(), (n * channels + k) * w_.out_points());
+  }
+
+  // Calls f(x, weight, line of y, first and last output position inside) so that output o reads x[o·stride].
+  template <class P, class F>
+  void for_each_line(std::int64_t k, std::int64_t point, P* plane, F&& f) {
+    const auto tap = tap_at(w_, point);
+    const T weight = on_.w ? on_.w[k * w_.kernel_points() + point] : T{0};
+    for (const Segment& s : lines_)
+      for_input_line(w_, plane, s, tap, [&](P* x, std::int64_t from, std::int64_t to) {
+        f(x + w_.base(2, tap[2]), weight, (s.z * w_.out[1] + s.y) * w_.out[2], from, to);
+      });
+  }
+
+  T weight_sum(std::int64_t k, std::int64_t point) {
+    const std::int64_t channels = sizes_.groups * sizes_.out_channels;
+    T total = 0, sum = 0;
+    std::int64_t run = 0;  // of kGemmDepth output positions, through all samples
+    for (std::int64_t n = 0; n < sizes_.samples; ++n) {
+      const T* y = on_.y + (n * channels + k) * w_.out_points();
+      const T* plane = on_.x + (n * sizes_.groups + k / sizes_.out_channels) * w_.in_points();
+      for_each_line(k, point, plane, [&](const T* x, T, std::int64_t line, std::int64_t from, std::int64_t to) {
+        const std::int64_t start = n * w_.out_points() + line;
+        for (std::int64_t o = from; o < to;) {
+          if (const std::int64_t next = (start + o) / kGemmDepth; next != run) total += sum, sum = 0, run = next;
+          const std::int64_t end = std::min(to, (run + 1) * kGemmDepth - start);
+          for (; o < end; ++o) sum += y[line + o] * x[o * w_.stride[2]];
+        }
+      });
+    }
+    return total + sum;
+  }
+
+  const ConvSizes& sizes_;
+  const Window& w_;
+  const ConvOperands<T>& on_;
+  std::vector<Segment> lines_;
+};
+
 template <class T>
 void convolve_depthwise(ConvKind kind, const ConvSizes& sizes, const ConvOperands<T>& on) {
-  const Window& w = sizes.window;
-  const std::vector<Segment> lines = segments(w, 0, w.out_points());
-  const std::int64_t stride = w.stride[2], channels = sizes.groups * sizes.out_channels;
-  for (std::int64_t n = 0; n < sizes.samples; ++n)
-    for (std::int64_t k = 0; k < channels; ++k) {
-      const std::int64_t x_at = (n * sizes.groups + k / sizes.out_channels) * w.in_points(),
-                         y_at = (n * channels + k) * w.out_points();
-      for (std::int64_t point = 0; point < w.kernel_points(); ++point) {
-        const auto tap = tap_at(w, point);
-        const std::int64_t base = w.base(2, tap[2]), w_at = k * w.kernel_points() + point;
-        for (const Segment& s : lines) {
-          const std::int64_t line_at = y_at + (s.z * w.out[1] + s.y) * w.out[2];
-          switch (kind) {
-            case ConvKind::Forward:
-              for_input_line(w, on.x + x_at, s, tap, [&](const T* x, std::int64_t from, std::int64_t to) {
-                T* y = on.result + line_at;
-                for (std::int64_t o = from; o < to; ++o) y[o] += on.w[w_at] * x[o * stride + base];
-              });
-              break;
-            case ConvKind::DataGradient:
-              for_input_line(w, on.result + x_at, s, tap, [&](T* x, std::int64_t from, std::int64_t to) {
-                const T* y = on.y + line_at;
-                for (std::int64_t o = from; o < to; ++o) x[o * stride + base] += on.w[w_at] * y[o];
-              });
-              break;
-            case ConvKind::WeightGradient:
-              for_input_line(w, on.x + x_at, s, tap, [&](const T* x, std::int64_t from, std::int64_t to) {
-                const T* y = on.y + line_at;
-                T sum = 0;
-                for (std::int64_t o = from; o < to; ++o) sum += y[o] * x[o * stride + base];
-                on.result[w_at] += sum;
-              });
-              break;
-          }
-        }
-      }
-    }
+  Depthwise<T> depthwise(sizes, on);
+  switch (kind) {
+    case ConvKind::Forward: return depthwise.forward();
+    case ConvKind::DataGradient: return depthwise.data_gradient();
+    case ConvKind::WeightGradient: return depthwise.weight_gradient();
+  }
 }
 
 template <class T>
@@ -224,7 +287,7 @@ Array<T> apply(const Conv& op, const Call<T>& call) {
   const auto convolve = [&](const Shape& x, const Shape& w, const Shape& y, const ConvOperands<T>& on) {
     const ConvSizes sizes{make_window(op, x, spatial_of(w), spatial_of(y)), x[0], op.groups, x[1] / op.groups,
                           y[1] / op.groups};
-    if (sizes.in_channels == 1 && sizes.groups > 1)
+    if (Depthwise<T>::can(op.kind, sizes))
       convolve_depthwise(op.kind, sizes, on);
     else
       convolve_by_gemm(op.kind, sizes, on);

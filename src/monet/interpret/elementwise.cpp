@@ -93,9 +93,23 @@ double cast_to(Element element, double x) {
   return std::min(std::max(std::trunc(x), low), high);
 }
 
+// Which elements a dropout keeps: drawn by their place in the whole tensor, of which `shape` may be a part.
 template <class Op>
-bool is_kept(const Op& op, std::uint64_t step, std::size_t element) {
-  return random_uniform(static_cast<std::uint64_t>(op.seed), step, element) >= op.ratio;
+std::vector<bool> draw_mask(const Op& op, std::uint64_t step, const Shape& shape) {
+  const Shape& whole = op.part.whole.empty() ? shape : op.part.whole;
+  const Ints strides = row_major_strides(whole);
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < op.part.origin.size(); ++i) first += op.part.origin[i] * strides[i];
+  std::vector<bool> kept(static_cast<std::size_t>(elements(shape)));
+  for_each_line<2>(shape, {row_major_strides(shape), strides},
+                   [&](const auto& at, std::int64_t count, const auto& apart) {
+                     for (std::int64_t i = 0; i < count; ++i) {
+                       const auto element = static_cast<std::uint64_t>(first + at[1] + i * apart[1]);
+                       kept[static_cast<std::size_t>(at[0] + i * apart[0])] =
+                           random_uniform(static_cast<std::uint64_t>(op.seed), step, element) >= op.ratio;
+                     }
+                   });
+  return kept;
 }
 
 }  // namespace
@@ -160,8 +174,9 @@ Arrays<T> apply(const Dropout& op, const Call<T>& call) {
   const Array<T>& x = call.need(0);
   Array<T> y = call.zeros(0), mask = call.zeros(1);
   const double scale = 1 / (1 - op.ratio);
+  const std::vector<bool> kept = draw_mask(op, call.step, x.shape);
   for (std::size_t i = 0; i < x.data.size(); ++i)
-    if (is_kept(op, call.step, i)) {
+    if (kept[i]) {
       y.data[i] = static_cast<T>(x.data[i] * scale);
       mask.data[i] = T{1};
     }
@@ -177,8 +192,10 @@ Array<T> apply(const DropoutGradient& op, const Call<T>& call) {
   const Array<T>* mask = call.maybe(1);
   Array<T> dx = call.zeros(0);
   const double scale = 1 / (1 - op.ratio);
+  std::vector<bool> kept;
+  if (!mask) kept = draw_mask(op, call.step, dy.shape);
   for (std::size_t i = 0; i < dy.data.size(); ++i)
-    if (mask ? mask->data[i] != T{0} : is_kept(op, call.step, i)) dx.data[i] = static_cast<T>(dy.data[i] * scale);
+    if (mask ? mask->data[i] != T{0} : kept[i]) dx.data[i] = static_cast<T>(dy.data[i] * scale);
   return dx;
 }
 

@@ -12,8 +12,8 @@ namespace monet {
 namespace {
 
 constexpr std::int64_t kTileRows = 6;
-constexpr std::int64_t kDepthBlock = 256;  // a panel of b of this depth stays in the first-level cache
-constexpr std::int64_t kRowBlock = 96;     // kRowBlock x kDepthBlock of a stays in the second-level cache
+constexpr std::int64_t kDepthBlock = kGemmDepth;  // a panel of b of this depth stays in the first-level cache
+constexpr std::int64_t kRowBlock = 96;            // kRowBlock x kDepthBlock of a stays in the second-level cache
 constexpr std::int64_t kColumnBlock = 2048;
 
 typedef float FloatLanes __attribute__((vector_size(32)));

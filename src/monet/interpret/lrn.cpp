@@ -27,6 +27,17 @@ std::vector<double> denominators(const LrnOp& op, const Array<T>& x) {
   return result;
 }
 
+// Calls f(position in the output, position in x, channel of x) for each element that is made.
+template <class LrnOp, class F>
+void for_each_made(const LrnOp& op, const Shape& x, const Shape& y, F&& f) {
+  const AxisSplit split = split_at(x, 1);
+  const std::int64_t first = op.part.origin.empty() ? 0 : op.part.origin[0];
+  std::int64_t to = 0;
+  for (std::int64_t n = 0; n < split.outer; ++n)
+    for (std::int64_t c = first; c < first + y[1]; ++c)
+      for (std::int64_t i = 0; i < split.inner; ++i) f(to++, (n * split.extent + c) * split.inner + i, c);
+}
+
 }  // namespace
 
 template <class T>
@@ -34,7 +45,9 @@ Array<T> apply(const Lrn& op, const Call<T>& call) {
   const Array<T>& x = call.need(0);
   Array<T> y = call.zeros(0);
   const std::vector<double> s = denominators(op, x);
-  for (std::size_t i = 0; i < s.size(); ++i) y.data[i] = static_cast<T>(x.data[i] * std::pow(s[i], -op.beta));
+  for_each_made(op, x.shape, y.shape, [&](std::int64_t to, std::int64_t at, std::int64_t) {
+    y.data.data()[to] = static_cast<T>(x.data.data()[at] * std::pow(s.data()[at], -op.beta));
+  });
   return y;
 }
 
@@ -45,19 +58,17 @@ Array<T> apply(const LrnGradient& op, const Call<T>& call) {
   const std::vector<double> s = denominators(op, x);
   const AxisSplit split = split_at(x.shape, 1);
   const double factor = 2 * op.alpha * op.beta / static_cast<double>(op.size);
-  for (std::int64_t n = 0; n < split.outer; ++n)
-    for (std::int64_t c = 0; c < split.extent; ++c)
-      for (std::int64_t i = 0; i < split.inner; ++i) {
-        const std::int64_t line = n * split.extent * split.inner + i, at = line + c * split.inner;
-        // The channels whose window holds c.
-        const std::int64_t first = std::max<std::int64_t>(0, c - op.size / 2);
-        const std::int64_t last = std::min(split.extent - 1, c + (op.size - 1) / 2);
-        double sum = 0;
-        for (std::int64_t j = line + first * split.inner; j <= line + last * split.inner; j += split.inner)
-          sum += static_cast<double>(dy.data.data()[j]) * x.data.data()[j] * std::pow(s.data()[j], -op.beta - 1);
-        dx.data.data()[at] =
-            static_cast<T>(dy.data.data()[at] * std::pow(s.data()[at], -op.beta) - factor * x.data.data()[at] * sum);
-      }
+  for_each_made(op, x.shape, dx.shape, [&](std::int64_t to, std::int64_t at, std::int64_t c) {
+    const std::int64_t line = at - c * split.inner;
+    // The channels whose window holds c.
+    const std::int64_t first = std::max<std::int64_t>(0, c - op.size / 2);
+    const std::int64_t last = std::min(split.extent - 1, c + (op.size - 1) / 2);
+    double sum = 0;
+    for (std::int64_t j = line + first * split.inner; j <= line + last * split.inner; j += split.inner)
+      sum += static_cast<double>(dy.data.data()[j]) * x.data.data()[j] * std::pow(s.data()[j], -op.beta - 1);
+    dx.data.data()[to] =
+        static_cast<T>(dy.data.data()[at] * std::pow(s.data()[at], -op.beta) - factor * x.data.data()[at] * sum);
+  });
   return dx;
 }
 

@@ -33,10 +33,10 @@ Grid grid_of(const Shape& shape, const Ints& starts, const Shape& sizes, const I
   return grid;
 }
 
-// The element that each position of a padded dimension copies, -1: the padding value.
-Ints padding_sources(std::int64_t extent, std::int64_t begin, std::int64_t padded, PadMode mode) {
+// The element that each of `count` positions of a padded dimension copies, -1: the padding value.
+Ints padding_sources(std::int64_t extent, std::int64_t begin, std::int64_t first, std::int64_t count, PadMode mode) {
   Ints sources;
-  for (std::int64_t i = 0; i < padded; ++i) {
+  for (std::int64_t i = first; i < first + count; ++i) {
     std::int64_t from = i - begin;
     switch (mode) {
       case PadMode::Constant: from = from >= extent ? -1 : std::max<std::int64_t>(from, -1); break;
@@ -48,20 +48,30 @@ Ints padding_sources(std::int64_t extent, std::int64_t begin, std::int64_t padde
   return sources;
 }
 
-// Calls f(position in the padded array, position in the inner array or -1) for every position of the padded array.
+constexpr std::int64_t kPaddingValue = -1, kElsewhere = -2;
+
+// Calls f(position in the padded array, position in the inner array) for every position of the padded array; the
+// second is kPaddingValue where nothing is copied, kElsewhere where the arrays are parts and it is in none of them.
 template <class PadOp, class F>
 void for_each_padded(const PadOp& op, const Shape& inner, const Shape& padded, F&& f) {
+  const bool part = op.part != Part{};
   const std::size_t rank = inner.size();
   const Ints strides = row_major_strides(inner);
   std::vector<Ints> sources;
-  for (std::size_t d = 0; d < rank; ++d) sources.push_back(padding_sources(inner[d], op.begin[d], padded[d], op.mode));
+  for (std::size_t d = 0; d < rank; ++d) {
+    sources.push_back(padding_sources(part ? op.part.whole[d] : inner[d], op.begin[d], part ? op.part.first[d] : 0,
+                                      padded[d], op.mode));
+    const std::int64_t origin = part ? op.part.origin[d] : 0;
+    for (std::int64_t& s : sources.back())
+      if (s >= 0) s = s < origin || s >= origin + inner[d] ? kElsewhere : s - origin;
+  }
   Ints at(rank, 0);
   const std::int64_t count = elements(padded);
   for (std::int64_t position = 0; position < count; ++position) {
     std::int64_t from = 0;
     for (std::size_t d = 0; d < rank && from >= 0; ++d) {
       const std::int64_t source = sources[d][static_cast<std::size_t>(at[d])];
-      from = source < 0 ? -1 : from + source * strides[d];
+      from = source < 0 ? source : from + source * strides[d];
     }
     f(position, from);
     for (std::size_t d = rank; d-- > 0;) {
@@ -173,6 +183,7 @@ Array<T> apply(const Pad& op, const Call<T>& call) {
   const Array<T>& x = call.need(0);
   Array<T> y = call.zeros(0);
   for_each_padded(op, x.shape, y.shape, [&](std::int64_t position, std::int64_t from) {
+    if (from == kElsewhere) throw ValueError("a part of a padding reads outside its part of the input");
     y.data.data()[position] = from < 0 ? static_cast<T>(op.value) : x.data.data()[from];
   });
   return y;
@@ -236,8 +247,9 @@ Array<T> apply(const Fill& op, const Call<T>& call) {
 template <class T>
 Array<T> apply(const Iota& op, const Call<T>& call) {
   Array<T> y = call.zeros(0);
+  const std::int64_t first = op.part.origin.empty() ? 0 : op.part.origin[0];
   for (std::size_t i = 0; i < y.data.size(); ++i)
-    y.data[i] = static_cast<T>(op.start + static_cast<double>(i) * op.step);
+    y.data[i] = static_cast<T>(op.start + static_cast<double>(first + static_cast<std::int64_t>(i)) * op.step);
   return y;
 }
 

@@ -43,6 +43,8 @@ Layout layout_of(const NormOp& op, const Shape& x) {
     }
   }
   l.count = elements(x) / l.statistics;
+  if constexpr (requires { op.part; })
+    if (!op.part.count.empty()) l.count = op.part.count[0];
   return l;
 }
 

@@ -15,21 +15,24 @@ namespace {
 struct Taps {
   std::int64_t start = 0;            // position of tap 0 in the input
   std::int64_t first = 0, last = 0;  // taps [first, last) lie inside the input
-  std::int64_t inside_pads = 0;      // taps inside the padded input
+  std::int64_t real = 0;             // taps inside the whole image
+  std::int64_t inside_pads = 0;      // taps inside the padded image
 };
 
 std::vector<Taps> taps_of(const Window& w, std::size_t d) {
   std::vector<Taps> list;
   for (std::int64_t o = 0; o < w.out[d]; ++o) {
     Taps t;
-    t.start = o * w.stride[d] - w.pad_begin[d];
+    t.start = (w.first[d] + o) * w.stride[d] - w.pad_begin[d] - w.origin[d];
     // Taps at positions below `end`.
     const auto below = [&](std::int64_t end) {
       return t.start >= end ? 0 : std::min(w.kernel[d], (end - 1 - t.start) / w.dilation[d] + 1);
     };
     t.first = below(0);
     t.last = below(w.in[d]);
-    t.inside_pads = below(w.in[d] + w.pad_end[d]);
+    const std::int64_t image_end = w.image[d] - w.origin[d];
+    t.real = below(image_end) - below(-w.origin[d]);
+    t.inside_pads = below(image_end + w.pad_end[d]);
     list.push_back(t);
   }
   return list;
@@ -58,17 +61,31 @@ void for_each_element(const Window& w, const Taps& z, const Taps& y, const Taps&
 
 // A window without a real element (only dilation can make one) averages to zero.
 double divisor(const Taps& z, const Taps& y, const Taps& x, bool count_pads) {
-  const auto counted = [&](const Taps& t) { return count_pads ? t.inside_pads : t.last - t.first; };
+  const auto counted = [&](const Taps& t) { return count_pads ? t.inside_pads : t.real; };
   return static_cast<double>(std::max<std::int64_t>(1, counted(z) * counted(y) * counted(x)));
+}
+
+// Positions in the plane of the whole image and in that of the part, -1: not in it.
+std::int64_t in_image(const Window& w, std::int64_t at) {
+  const std::int64_t x = at % w.in[2] + w.origin[2], y = at / w.in[2] % w.in[1] + w.origin[1],
+                     z = at / w.in[2] / w.in[1] + w.origin[0];
+  return (z * w.image[1] + y) * w.image[2] + x;
+}
+std::int64_t in_part(const Window& w, std::int64_t at) {
+  const std::int64_t x = at % w.image[2] - w.origin[2], y = at / w.image[2] % w.image[1] - w.origin[1],
+                     z = at / w.image[2] / w.image[1] - w.origin[0];
+  const bool inside = x >= 0 && x < w.in[2] && y >= 0 && y < w.in[1] && z >= 0 && z < w.in[0];
+  return inside ? (z * w.in[1] + y) * w.in[2] + x : -1;
 }
 
 // The input position that index `at` of a maximum means for a window; -1: none.
 std::int64_t winner(const Window& w, const Taps& z, const Taps& y, const Taps& x, double at, bool window_index) {
-  const std::int64_t range = window_index ? w.kernel_points() : w.in_points();
+  const std::int64_t range = window_index ? w.kernel_points() : w.image[0] * w.image[1] * w.image[2];
   if (!(at >= -1 && at < static_cast<double>(range)))
     throw ValueError(fmt::format("pooling index {} is not below {}", at, range));
   const std::int64_t index = static_cast<std::int64_t>(at);
-  if (!window_index || index < 0) return index;
+  if (index < 0) return -1;
+  if (!window_index) return in_part(w, index);
   const std::int64_t fx = index % w.kernel[2], fy = index / w.kernel[2] % w.kernel[1],
                      fz = index / w.kernel[2] / w.kernel[1];
   const auto inside = [](const Taps& t, std::int64_t tap) { return t.first <= tap && tap < t.last; };
@@ -101,7 +118,7 @@ Arrays<T> apply(const Pool& op, const Call<T>& call) {
             best_offset = offset;
           });
           out[position] = most;
-          chosen[position] = static_cast<T>(op.window_index ? best_offset : best);
+          chosen[position] = static_cast<T>(op.window_index ? best_offset : best < 0 ? -1 : in_image(w, best));
           break;
         }
         case PoolKind::Average: {

@@ -13,6 +13,8 @@ namespace monet {
 struct Window {
   std::array<std::int64_t, 3> in{1, 1, 1}, kernel{1, 1, 1}, out{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1},
       pad_begin{0, 0, 0}, pad_end{0, 0, 0};
+  // Poolings only: the whole image of which `in` is the part that begins at `origin`; `out` begins at window `first`.
+  std::array<std::int64_t, 3> image{1, 1, 1}, origin{0, 0, 0}, first{0, 0, 0};
 
   std::int64_t in_points() const { return in[0] * in[1] * in[2]; }
   std::int64_t kernel_points() const { return kernel[0] * kernel[1] * kernel[2]; }
@@ -44,6 +46,13 @@ Window make_window(const WindowOp& op, const Shape& x, const Ints& kernel, const
     w.dilation[d] = op.dilations[i];
     w.pad_begin[d] = op.pads_begin[i];
     w.pad_end[d] = op.pads_end[i];
+    w.image[d] = w.in[d];
+    if constexpr (requires { op.part; }) {
+      if (op.part.whole.empty()) continue;
+      w.image[d] = op.part.whole[i];
+      w.origin[d] = op.part.origin[i];
+      w.first[d] = op.part.first[i];
+    }
   }
   // Offsets in the window are counted in the numbers of an Array.
   if (static_cast<double>(w.kernel[0]) * static_cast<double>(w.kernel[1]) * static_cast<double>(w.kernel[2]) > 0x1p53)

@@ -144,6 +144,7 @@ class Exporter {
   void write_node(const Node& node) {
     Scope scope(writer_, node);
     try {
+      if (is_part(node.op)) scope.refuse("a part of a larger operator has no ONNX form", "export before cutting");
       std::visit(overloaded{
                      [&](const Fallback& op) {
                        scope.refuse(fmt::format("'{}' is not a standard ONNX operator MONET knows", op.type),

@@ -23,6 +23,7 @@ void apply_rule(Rule& r) {
   const auto refuse_gradient = [&] {
     refuse(r.node, operator_name(r.node.op), "second derivatives are not supported");
   };
+  if (is_part(r.node.op)) refuse(r.node, operator_name(r.node.op), "differentiate before cutting into parts");
   const auto cast_back = [&](TensorId g, Element to) {
     return r.b[g].format.element == to ? g : r.b.one(Cast{to}, {g}, r.name("gradient"));
   };

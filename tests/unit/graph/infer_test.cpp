@@ -463,5 +463,70 @@ TEST(Infer, DoesNotOverflow) {
   EXPECT_EQ(shapes(Unfold{wides, wides, ones, pads, pads}, {In{{1, 1, 1, 1, 1}}}), "illegal");
 }
 
+// ---- Parts ----
+
+TEST(InferParts, LieInsideTheirWhole) {
+  Dropout dropout;
+  dropout.part = {{4, 6}, {2, 3}, {}, {}};
+  EXPECT_EQ(shapes(dropout, {In{{2, 3}}}), "[2,3][2,3]");
+  EXPECT_EQ(shapes(dropout, {In{{2, 4}}}), "illegal");
+  EXPECT_EQ(shapes(dropout, {In{{2}}}), "illegal");
+  dropout.part.origin = {-1, 0};
+  EXPECT_EQ(shapes(dropout, {In{{2, 3}}}), "illegal");
+  dropout.part.origin = {std::numeric_limits<std::int64_t>::max(), 0};
+  EXPECT_EQ(shapes(dropout, {In{{2, 3}}}), "illegal");
+  DropoutGradient gradient;
+  gradient.part = {{4}, {3}, {}, {}};
+  EXPECT_EQ(shapes(gradient, {In{{1}}}), "[1]");
+  EXPECT_EQ(shapes(gradient, {In{{2}}}), "illegal");
+  Iota iota{.start = 0, .step = 1, .count = 3};
+  iota.part = {{9}, {6}, {}, {}};
+  EXPECT_EQ(shapes(iota, {}), "[3]");
+  iota.part = {{9}, {7}, {}, {}};
+  EXPECT_EQ(shapes(iota, {}), "illegal");
+}
+
+TEST(InferParts, OfWindows) {
+  Pool pool{PoolKind::Max, {3}, {2}, {1}, {1}, {1}, false, false, false};  // 5 windows over 9
+  pool.part = {{9}, {3}, {2}, {3}};
+  EXPECT_EQ(shapes(pool, {In{{1, 2, 6}}}), "[1,2,3][1,2,3]");
+  EXPECT_EQ(shapes(pool, {In{{1, 2, 7}}}), "illegal");
+  pool.part.count = {4};
+  EXPECT_EQ(shapes(pool, {In{{1, 2, 6}}}), "illegal");
+  pool.part.whole = {9, 9};
+  EXPECT_EQ(shapes(pool, {In{{1, 2, 6}}}), "illegal");
+  PoolGradient gradient{PoolKind::Average, {3}, {2}, {1}, {1}, {1}, false, false, false, {4}};
+  gradient.part = {{9}, {5}, {2}, {}};
+  EXPECT_EQ(shapes(gradient, {In{{1, 2, 3}}}), "[1,2,4]");
+  EXPECT_EQ(shapes(gradient, {In{{1, 2, 4}}}), "illegal");
+  gradient.part.origin = {6};
+  EXPECT_EQ(shapes(gradient, {In{{1, 2, 3}}}), "illegal");
+  Lrn lrn;
+  lrn.part = {{}, {2}, {}, {3}};
+  EXPECT_EQ(shapes(lrn, {In{{2, 5, 4}}}), "[2,3,4]");
+  EXPECT_EQ(shapes(lrn, {In{{2, 4, 4}}}), "illegal");
+}
+
+TEST(InferParts, OfPaddings) {
+  Pad pad{{2}, {1}, PadMode::Reflect};
+  pad.part = {{6}, {3}, {6}, {3}};  // elements 6 to 8 of 9 copy 4, 5, 4
+  EXPECT_EQ(shapes(pad, {In{{3}}}), "[3]");
+  EXPECT_EQ(shapes(pad, {In{{4}}}), "illegal");
+  pad.part.count = {4};
+  EXPECT_EQ(shapes(pad, {In{{3}}}), "illegal");
+  PadGradient gradient{{2}, {1}, PadMode::Edge};
+  gradient.part = {{6}, {4}, {6}, {2}};
+  EXPECT_EQ(shapes(gradient, {In{{3}}}), "[2]");
+  EXPECT_EQ(shapes(gradient, {In{{4}}}), "illegal");
+}
+
+TEST(InferParts, OfLossesHaveTheLabelsOfTheWhole) {
+  NegativeLogLikelihood loss;
+  loss.part = {{4, 5}, {2, 0}, {}, {}};
+  EXPECT_EQ(shapes(loss, {In{{2, 5}}, i64({4})}), "[]");
+  EXPECT_EQ(shapes(loss, {In{{2, 5}}, i64({2})}), "illegal");
+  EXPECT_EQ(shapes(loss, {In{{3, 5}}, i64({4})}), "illegal");
+}
+
 }  // namespace
 }  // namespace monet

@@ -149,6 +149,8 @@ T another(const T& value) {
     return value - 7;
   else if constexpr (std::is_same_v<T, Ints>)
     return {3, -1, std::numeric_limits<std::int64_t>::min()};
+  else if constexpr (std::is_same_v<T, Part>)
+    return {{3, 4}, {}, {-1}, {0, 5}};
   else if constexpr (std::is_same_v<T, std::string>)
     return "a \"b\", {c}\n";
   else
