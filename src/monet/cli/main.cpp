@@ -284,7 +284,7 @@ int parse_and_run(int argc, char** argv) {
   validate->add_option("--accelerators", validate_request.accelerators,
                        "files of the accelerators that the cases name");
   validate->add_option("--files", validate_request.folders,
-                       "folders with the files that network cases name; default: those around the cases");
+                       "folders with the files that cases name; default: those around the cases");
   add_output_options(*validate, output);
   validate->callback([&] { code = run_validate(validate_request, output); });
 

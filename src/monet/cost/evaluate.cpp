@@ -208,6 +208,7 @@ void set_flows(const OperandProblem& o, const Nest& n, std::span<MemoryLevel> le
     f.window = floor_of(f.period / top);
     f.busy = ceil_of(elements_integer * bits / port.max_bits);
     f.average_bits = floor_of(elements_integer * (o.is_output && n.sums[l] ? o.partial_bits : o.bits) / f.period);
+    f.instant_bits = f.average_bits * top;
   };
   for (std::size_t m = 0; m < o.memories; ++m) {
     const bool is_top = m + 1 == o.memories;
@@ -260,6 +261,7 @@ void count_exactly(const Problem& p, const OperandProblem& o, Nest& n, std::span
       f.cycles = count.cycles;
       f.share = count.share;
       f.average_bits = f.elements * f.bits / f.period;
+      f.instant_bits = f.average_bits * (l == 0 ? 1 : n.tops[l].irrelevant);
     }
   for (std::size_t l = 1; l <= o.memories; ++l)
     n.fractional[l] = n.integer[l] = count_tiles(p, o, n.extents[l], l, 1, 1).largest;

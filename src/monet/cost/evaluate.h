@@ -26,6 +26,7 @@ struct Flow {
   double share = 1;         // of the periods, those in which there is one: sums come back on later visits only
   double allowed = 0;       // cycles it may take without stopping the array
   double average_bits = 0;  // per cycle, over the period
+  double instant_bits = 0;  // per cycle, over the part of the period in which a single buffer may be refilled
   double words = 0;         // accesses of whole words, all instances, all periods
   double moved = 0;         // elements, all instances, all periods
   double waited = 0;        // of the first (or only) transfer, what is not hidden

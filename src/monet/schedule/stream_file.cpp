@@ -357,6 +357,8 @@ void Reader::read_expected() {
 
 StreamCase Reader::read() {
   read_cores();
+  if (problem().cores.empty()) findings_.error(root_, "there are no cores");
+  if (findings_.failed()) return std::move(case_);
   read_links();
   const std::vector<Value> nodes = list(root_, "nodes");
   for (std::size_t i = 0; i < nodes.size(); ++i) {

@@ -32,8 +32,9 @@ struct ValidationSuite {
   std::vector<ValidationRow> rows{};
   struct Skipped {
     std::string id{}, reason{};
+    bool matters = true;  // false: a second look at what other cases show, too
   };
-  std::vector<Skipped> skipped{};  // cases whose files were not found
+  std::vector<Skipped> skipped{};  // cases that could not be run
 
   std::size_t exact() const, uncomparable() const;
   double mean_abs_error() const, median_abs_error() const, worst_abs_error() const;
