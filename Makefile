@@ -80,12 +80,12 @@ bench: build
 # ZigZag takes a few minutes. Each half is left out by name where its peer is out of reach.
 bench-peers: build setup-peers
 	@echo "== bench: ZigZag and monet on the same searches"
-	@if [ -x build/peers/bin/python ]; then build/peers/bin/python bench/peers/zigzag.py --monet build/release/monet --brief; \
+	@if [ -x build/peers/bin/python ]; then build/peers/bin/python bench/peers/against_zigzag.py --monet build/release/monet --brief; \
 	 else echo "skipped: ZigZag"; fi
 	@echo "== bench: AccelForge's best mappings and monet's"
 	@if [ -x build/peers_accelforge/bin/python ]; then \
 	 build/peers_accelforge/bin/python bench/peers/accelforge_cases.py --out build/accelforge.json && \
-	 /usr/bin/python3 bench/peers/accelforge.py --cases build/accelforge.json --monet build/release/monet; \
+	 /usr/bin/python3 bench/peers/against_accelforge.py --cases build/accelforge.json --monet build/release/monet; \
 	 else echo "skipped: AccelForge"; fi
 
 format:

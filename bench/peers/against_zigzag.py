@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """ZigZag (PyPI zigzag-dse) and monet on the same searches, one thread each, in one run.
 
-    build/peers/bin/python bench/peers/zigzag.py [--monet build/release/monet] [--runs 3] [--layers 200]
+    build/peers/bin/python bench/peers/against_zigzag.py [--monet build/release/monet] [--runs 3] [--layers 200]
 
 Two measurements, as CPU seconds of the process:
   evaluation  orderings allocated and costed per second. ZigZag: one search of ResNet-18's second convolution on a
@@ -20,8 +20,6 @@ import tempfile
 import time
 from pathlib import Path
 
-# Python puts this folder first, where `import zigzag` would find this file.
-sys.path = [path for path in sys.path if Path(path or ".").resolve() != Path(__file__).resolve().parent]
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 

@@ -2,7 +2,7 @@
 """The best mappings AccelForge found (bench/peers/accelforge_cases.py) against monet's proven optimum, same cases.
 
     build/peers_accelforge/bin/python bench/peers/accelforge_cases.py --out build/accelforge.json
-    python3 bench/peers/accelforge.py --cases build/accelforge.json --monet build/release/monet
+    python3 bench/peers/against_accelforge.py --cases build/accelforge.json --monet build/release/monet
 
 Energy is compared: both count accesses per value, first sums are not read back, one copy of each tile. What differs:
 monet keeps an operand at the multiplier while only irrelevant loops move, which AccelForge does only in its "latched"
