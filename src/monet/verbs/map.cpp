@@ -157,6 +157,11 @@ MapRun map_layers(const MapRequest& request, const MapObserver& observer) {
   // A layer alone comes from off the chip and goes back there.
   run.chip.hardware.cores[run.core] =
       hardware::with_offchip(run.chip.hardware, hardware::CoreId{static_cast<std::uint32_t>(run.core)});
+  const std::vector<hardware::Memory>& memories = run.chosen_core().memories;
+  if (std::any_of(memories.begin(), memories.end(),
+                  [](const hardware::Memory& m) { return m.transposed_read != hardware::TransposedRead::Free; }))
+    run.notes.push_back(
+        "tiles are read at full bandwidth in any order: transposed reads are counted for vector work only");
   if (!run.chip.hardware.offchip_efficiency.empty())
     run.notes.push_back(
         "off-chip memory at its full bandwidth: its efficiency by burst and stride is not counted here");
