@@ -30,10 +30,11 @@ ROOMS = {
     "models": (5, "base numeric graph"),
     "training": (5, "base numeric graph"),
     "rewrite": (5, "base numeric work graph interpret"),
-    "schedule": (7, "base numeric work graph hardware cost"),
+    "plan": (6, "base numeric work graph hardware cost"),
+    "schedule": (7, "base numeric work graph hardware cost plan"),
     "report": (10, "base numeric work hardware cost"),
-    "verbs": (11, "base numeric work graph hardware cost interpret onnx models training rewrite schedule report"),
-    "cli": (12, "base numeric work graph hardware cost interpret onnx models training rewrite schedule report verbs"),
+    "verbs": (11, "base numeric work graph hardware cost interpret onnx models training rewrite plan schedule report"),
+    "cli": (12, "base numeric work graph hardware cost interpret onnx models training rewrite plan schedule report verbs"),
 }
 
 # First part of a third-party include: rooms whose .cpp files may have it.

@@ -1,10 +1,9 @@
 #pragma once
 #include <cstdint>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "monet/base/id.h"
+#include "monet/plan/machine.h"
 
 namespace monet::schedule {
 
@@ -12,52 +11,16 @@ namespace monet::schedule {
 // write blocks of data; blocks lie in stores (the memories that tensors live in) and move over channels. Times are
 // cycles, sizes bytes, rates bytes a cycle, energies pJ.
 
-using StoreId = Id<struct StoreTag>;
-using ChannelId = Id<struct ChannelTag>;
-using UnitId = Id<struct UnitTag>;
+using plan::Channel;
+using plan::ChannelId;
+using plan::Machine;
+using plan::Route;
+using plan::Store;
+using plan::StoreId;
+using plan::Unit;
+using plan::UnitId;
 using BlockId = Id<struct BlockTag>;
 using TileId = Id<struct TileTag>;
-
-// A memory that holds blocks at addresses.
-struct Store {
-  std::string name{};
-  std::int64_t bytes = 0;
-  double bytes_per_cycle = 0;  // of a transfer, at most
-  double read_pj_per_byte = 0, write_pj_per_byte = 0;
-  bool operator==(const Store&) const = default;
-};
-
-// What transfers share: a link in one direction, a bus, a port of the off-chip memory.
-struct Channel {
-  std::string name{};
-  double bytes_per_cycle = 0;
-  double pj_per_byte = 0;
-  bool operator==(const Channel&) const = default;
-};
-
-// What runs one tile at a time.
-struct Unit {
-  std::string name{};
-  bool operator==(const Unit&) const = default;
-};
-
-// The way from one store to another; none: there is no way.
-struct Route {
-  bool exists = false;
-  std::vector<ChannelId> channels{};
-  bool operator==(const Route&) const = default;
-};
-
-struct Machine {
-  std::vector<Store> stores{};
-  std::vector<Channel> channels{};
-  std::vector<Unit> units{};
-  std::vector<Route> routes{};  // [from · stores + to]
-  StoreId home{};               // where everything lies that is not on the chip
-  bool operator==(const Machine&) const = default;
-
-  const Route& route(StoreId from, StoreId to) const { return routes[from.index() * stores.size() + to.index()]; }
-};
 
 // A part of a tensor: what moves and is kept as one. Written again (an update in place, a sum that grows), it is the
 // same block with a new value.

@@ -1,4 +1,4 @@
-#include "monet/schedule/machine.h"
+#include "monet/plan/machine.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "monet/base/diagnostic.h"
 
-namespace monet::schedule {
+namespace monet::plan {
 namespace {
 
 using hardware::Core;
@@ -256,4 +256,4 @@ double offchip_efficiency(const Hardware& hardware, std::int64_t burst_bytes, bo
   return best;
 }
 
-}  // namespace monet::schedule
+}  // namespace monet::plan

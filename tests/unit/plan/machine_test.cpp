@@ -1,12 +1,12 @@
 // Is a chip understood as its file means it?
-#include "monet/schedule/machine.h"
+#include "monet/plan/machine.h"
 
 #include <gtest/gtest.h>
 
 #include "monet/base/diagnostic.h"
 #include "monet/hardware/library.h"
 
-namespace monet::schedule {
+namespace monet::plan {
 namespace {
 
 using hardware::Slot;
@@ -87,4 +87,4 @@ TEST(Machine, ShortBurstsReachLessOfTheBandwidth) {
 }
 
 }  // namespace
-}  // namespace monet::schedule
+}  // namespace monet::plan

@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace monet::plan {
+
+// The decisions for one graph on one chip, in words: which nodes are fused, how each is cut, and who runs the parts. It
+// names nodes, loops and cores, so that it can be read, written and carried from run to run. What it leaves out is
+// decided by default (decide.h); docs/plan.md has the form of its files.
+
+// A loop of a node (graph/cut.h) in so many parts, as equal as they can be: the first ones are longer by one.
+struct Split {
+  std::string loop{};
+  std::int64_t parts = 1;
+  bool operator==(const Split&) const = default;
+};
+
+// How one node is run, or every node whose name matches: '*' stands for any letters.
+struct NodePlan {
+  std::string node{};
+  std::vector<std::string> cores{};  // empty: by default. The parts of `across` are dealt out to them in turn
+  std::vector<Split> across{};       // parts on different cores
+  std::vector<Split> tiles{};        // parts of these one after the other, the outermost loop first
+  bool operator==(const NodePlan&) const = default;
+};
+
+enum class Order {
+  DepthFirst,    // a tile as soon as what it needs has been made: the least is kept
+  BreadthFirst,  // all tiles of a node before those of the next
+};
+
+// Nodes whose tiles run interleaved, so that what lies between them can stay on the chip. Groups run in the order of
+// the plan, and each begins where the units it needs are free.
+struct Group {
+  std::vector<std::string> nodes{};
+  Order order = Order::DepthFirst;
+  bool operator==(const Group&) const = default;
+};
+
+struct Plan {
+  std::vector<Group> groups{};    // nodes that none names are put between them as the graph has them
+  std::vector<NodePlan> nodes{};  // of several that match a node, the last one counts
+  bool operator==(const Plan&) const = default;
+};
+
+}  // namespace monet::plan
