@@ -183,10 +183,12 @@ VectorCost vector_cost(const work::VectorWork& work, const Core& core, double cl
   add_compute(work, core, cost);
   Traffic traffic(core, cost);
   const bool twice = work.permutes && needs_pass(core);
+  const std::vector<std::string> inputs = levels(core, Slot::Input), weights = levels(core, Slot::Weight);
+  const bool has_two_ways = !inputs.empty() && !weights.empty() && inputs.back() == weights.back();
   for (std::size_t i = 0; i < work.reads.size(); ++i) {
     const work::Transfer& read = work.reads[i];
-    // Two operands come in beside each other where the core has both ways.
-    const Slot slot = i % 2 == 0 ? Slot::Input : Slot::Weight;
+    // Two operands come in beside each other where one memory has a way for each.
+    const Slot slot = i % 2 == 1 && has_two_ways ? Slot::Weight : Slot::Input;
     traffic.add({slot, static_cast<double>(read.elements) * (twice ? 2 : 1), bits_per_element(read.format),
                  work.indirect, work.permutes});
   }

@@ -35,7 +35,7 @@ std::int64_t width_between(const Hardware& hardware, CoreId from, CoreId to) {
 
 Core with_offchip(const Hardware& hardware, CoreId id) {
   Core core = hardware[id];
-  if (!hardware.offchip || *hardware.offchip == id || !core.array) return core;
+  if (!hardware.offchip || *hardware.offchip == id) return core;
   const Core& offchip = hardware[*hardware.offchip];
   const std::int64_t width = width_between(hardware, id, *hardware.offchip);
   for (Memory memory : offchip.memories) {
@@ -46,7 +46,7 @@ Core with_offchip(const Hardware& hardware, CoreId id) {
       });
     });
     memory.served_dimensions.clear();
-    for (std::size_t a = 0; a < core.array->dimensions.size(); ++a) memory.served_dimensions.push_back(a);
+    for (std::size_t a = 0; core.array && a < core.array->dimensions.size(); ++a) memory.served_dimensions.push_back(a);
     std::int64_t word = 0;
     for (const Port& port : memory.ports) word = std::max(word, port.max_bits_per_cycle);
     if (width > 0 && width < word) {

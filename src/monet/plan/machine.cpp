@@ -8,6 +8,7 @@
 #include <map>
 
 #include "monet/base/diagnostic.h"
+#include "monet/hardware/offchip.h"
 
 namespace monet::plan {
 namespace {
@@ -78,24 +79,46 @@ class Builder {
     return !hw_.offchip && (&memory == home_ || memory.name == home_->name) && id.index() < hw_.cores.size();
   }
 
+  // A store keeps tensors: a memory of which a core has one. What lies in registers, or in parts beside the lanes, is
+  // the array's working set.
+  bool is_store(CoreId id, const Memory& memory) const {
+    return memory.kind != hardware::MemoryKind::Register && instances(memory, hw_[id]) == 1 && !is_home(id, memory);
+  }
+
   void add_core(CoreId id) {
     CoreOnChip out{.id = id, .core = hw_[id]};
-    const bool has_below = std::any_of(out.core.memories.begin(), out.core.memories.end(),
-                                       [&](const Memory& m) { return !is_home(id, m); });
     std::map<std::string, StoreId> made;
+    std::vector<Slot> at_home;  // what flows between the home and the array
     for (const Slot slot : hardware::kSlots) {
       const Memory* top = nullptr;
-      for (const Memory& memory : hw_[id].memories)
-        if (holds(memory, slot) && !(has_below && is_home(id, memory))) top = &memory;
-      StoreId& store = out.stores[static_cast<std::size_t>(slot)];
-      store = top == nullptr || is_home(id, *top) ? machine().home : add_store(id, *top, made);
+      bool is_held = false;
+      for (const Memory& memory : hw_[id].memories) {
+        is_held = is_held || holds(memory, slot);
+        if (holds(memory, slot) && is_store(id, memory)) top = &memory;
+      }
+      out.stores[static_cast<std::size_t>(slot)] = top == nullptr ? machine().home : add_store(id, *top, made);
+      if (top == nullptr && is_held) at_home.push_back(slot);
     }
-    if (has_below)
-      std::erase_if(out.core.memories, [&](const Memory& m) { return !hw_.offchip && m.name == home_->name; });
+    if (hw_.offchip && !at_home.empty()) out.core = hardware::with_offchip(hw_, id);
+    keep_home_for(id, at_home, out.core);
     if (out.core.array) out.array = add_unit(hw_[id].name);
     if (out.core.vector) out.vector = add_unit(out.core.array ? hw_[id].name + ".vector" : hw_[id].name);
     if (!out.vector) out.vector = out.array;
     chip_.cores.push_back(std::move(out));
+  }
+
+  // The core as tiles see it: on top of its memories the home, for those slots alone.
+  void keep_home_for(CoreId id, const std::vector<Slot>& slots, Core& core) const {
+    const auto is_kept = [&](Slot slot) { return std::find(slots.begin(), slots.end(), slot) != slots.end(); };
+    const std::size_t own = hw_.offchip ? hw_[id].memories.size() : 0;
+    for (std::size_t m = core.memories.size(); m-- > own;) {
+      Memory& memory = core.memories[m];
+      if (!hw_.offchip && memory.name != home_->name) continue;
+      std::erase_if(memory.slots, [&](Slot slot) { return !is_kept(slot); });
+      for (Port& port : memory.ports)
+        std::erase_if(port.uses, [&](const hardware::PortUse& use) { return !is_kept(use.slot); });
+      if (memory.slots.empty()) core.memories.erase(core.memories.begin() + static_cast<std::ptrdiff_t>(m));
+    }
   }
 
   UnitId add_unit(std::string name) {
@@ -109,7 +132,10 @@ class Builder {
     for (const std::vector<CoreId>& group : hw_.shared_memories) {
       if (std::find(group.begin(), group.end(), id) == group.end()) continue;
       for (const CoreId other : group)
-        if (const auto at = stores_.find({other.value, memory.name}); at != stores_.end()) {
+        if (const auto at = stores_.find({other.value, memory.name});
+            at != stores_.end() && machine().stores[at->second.index()].bytes == memory.size_bits / 8) {
+          Store& store = machine().stores[at->second.index()];
+          store.bytes_per_cycle += store_of("", memory).bytes_per_cycle;  // every core has ports of its own
           stores_[{id.value, memory.name}] = at->second;
           owners_[at->second.index()].push_back(id);
           return made[memory.name] = at->second;

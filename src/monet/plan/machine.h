@@ -58,11 +58,12 @@ struct Machine {
 };
 
 // A chip as the scheduler sees it. Every core keeps its blocks in its highest memories on the chip, one for each slot;
-// what lies below them is the cost model's. The off-chip memory, or the highest memory there is, is everyone's home.
+// what lies below them is the cost model's. The off-chip memory, or the highest memory there is, is everyone's home. A
+// slot that a core has nothing but registers for is at home: its operands flow past while a tile runs.
 
 struct CoreOnChip {
   hardware::CoreId id{};
-  hardware::Core core{};                    // without off-chip memory: what the cost model prices tiles on
+  hardware::Core core{};                    // what the cost model prices tiles on: the home is there for slots at home
   std::array<StoreId, 3> stores{};          // by hardware::Slot
   std::optional<UnitId> array{}, vector{};  // a core without a vector unit does such work on its array, if it has one
 };

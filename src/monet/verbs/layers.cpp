@@ -11,7 +11,7 @@
 #include "monet/base/file.h"
 #include "monet/base/nearest.h"
 #include "monet/base/sha256.h"
-#include "monet/cost/forms.h"
+#include "monet/cost/fit.h"
 #include "monet/cost/zigzag_files.h"
 #include "monet/graph/builder.h"
 #include "monet/graph/lower.h"
@@ -235,28 +235,6 @@ void find_in_model(const LayerRequest& request, const std::string& model, const 
 
 // ---- Number formats ----
 
-const hardware::Memory* lowest(const hardware::Core& core, hardware::Slot slot) {
-  for (const hardware::Memory& memory : core.memories)
-    if (std::find(memory.slots.begin(), memory.slots.end(), slot) != memory.slots.end()) return &memory;
-  return nullptr;
-}
-
-void set_bits(cost::Layer& layer, double stored, double sums) {
-  for (cost::Operand& operand : layer.operands) {
-    operand.bits = stored;
-    operand.partial_bits = operand.slot == hardware::Slot::Output ? sums : stored;
-  }
-}
-
-// The first operand that its lowest memory cannot hold one element of.
-const hardware::Memory* too_narrow(const cost::Layer& layer, const hardware::Core& core) {
-  for (const cost::Operand& operand : layer.operands) {
-    const hardware::Memory* memory = lowest(core, operand.slot);
-    if (memory && static_cast<double>(memory->size_bits) < std::max(operand.bits, operand.partial_bits)) return memory;
-  }
-  return nullptr;
-}
-
 void read_bits(const LayerRequest& request, FoundLayers& found) {
   if (request.bits.empty()) return;
   const std::size_t slash = request.bits.find('/');
@@ -264,7 +242,8 @@ void read_bits(const LayerRequest& request, FoundLayers& found) {
                                     sums = slash == std::string::npos ? stored : whole(request.bits.substr(slash + 1));
   if (!stored || !sums || *stored < 1 || *sums < 1 || *stored > 1024 || *sums > 1024)
     refuse("--bits", fmt::format("'{}' is not STORED/SUMS", request.bits.substr(0, 40)), "such as 8/16 or 16/32");
-  for (cost::Layer& layer : found.layers) set_bits(layer, static_cast<double>(*stored), static_cast<double>(*sums));
+  for (cost::Layer& layer : found.layers)
+    cost::set_bits(layer, static_cast<double>(*stored), static_cast<double>(*sums));
   found.bits_are_given = true;
 }
 
@@ -302,47 +281,6 @@ FoundLayers find_layers(const LayerRequest& request) {
   }
   read_bits(request, found);
   return found;
-}
-
-std::optional<std::string> fit_formats(cost::Layer& layer, const hardware::Core& core, bool takes_native) {
-  if (takes_native && core.array && !core.array->formats.empty()) {
-    const hardware::MacCost& native = core.array->formats.front();
-    const cost::Layer before = layer;
-    set_bits(layer, bits(native.multiplicand), bits(native.accumulator));
-    if (too_narrow(layer, core) == nullptr)
-      return layer == before ? std::nullopt
-                             : std::optional(fmt::format("in the array's own format: {} with sums in {}",
-                                                         name(native.multiplicand), name(native.accumulator)));
-    layer = before;
-  }
-  const hardware::Memory* narrow = too_narrow(layer, core);
-  if (narrow == nullptr) return std::nullopt;
-  constexpr std::array<std::pair<double, double>, 4> kNarrower{{{16, 32}, {8, 32}, {8, 16}, {8, 8}}};
-  for (const auto& [stored, sums] : kNarrower) {
-    set_bits(layer, stored, sums);
-    if (too_narrow(layer, core) == nullptr)
-      return fmt::format("'{}' holds {} bits: taken as {} bits stored, sums of {} (--bits says otherwise)",
-                         narrow->name, narrow->size_bits, stored, sums);
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> fit_form(cost::Layer& layer, const work::LoopNest& nest, const hardware::Core& core) {
-  if (!core.array || !cost::is_scattered(nest)) return std::nullopt;
-  const work::LoopNest form = cost::form_on(nest, *core.array);
-  if (form == nest) return "a data gradient as it is lowered: windows overlap in the output";
-  cost::Layer other = cost::layer_of(form, layer.name);
-  other.operator_type = layer.operator_type;
-  for (cost::Operand& operand : other.operands)
-    for (const cost::Operand& before : layer.operands)
-      if (before.slot == operand.slot) {
-        operand.bits = before.bits;
-        operand.partial_bits = before.partial_bits;
-      }
-  const bool has_zeros = work::macs(form) != work::macs(nest);
-  layer = std::move(other);
-  return has_zeros ? "a data gradient with zeros between the elements of its input: the array does not skip them"
-                   : "a data gradient as a convolution over the output's gradient";
 }
 
 std::string equation(const cost::Layer& layer) {

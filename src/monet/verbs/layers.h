@@ -17,7 +17,7 @@ namespace monet {
 struct LayerRequest {
   std::string layer{};
   std::string phase = "forward";  // of conv: and gemm:: forward, dgrad, wgrad
-  std::string bits{};             // "8/16": bits of what is stored and of sums; empty: see fit_formats
+  std::string bits{};             // "8/16": bits of what is stored and of sums; empty: see cost::fit_formats
   ModelRequest model{};           // of MODEL/node, all but the model itself
 };
 
@@ -39,15 +39,6 @@ struct FoundLayers {
 
 // Throws InputError, with the nearest name of a node, layer or key.
 FoundLayers find_layers(const LayerRequest& request);
-
-// A bare layer takes the first number format that the array lists (`takes_native`), without one 16 bits stored and sums
-// of 32. Whatever the layer, formats wider than the innermost memories are narrowed to what these hold. Says what was
-// done, if anything.
-std::optional<std::string> fit_formats(cost::Layer& layer, const hardware::Core& core, bool takes_native);
-
-// The form in which the core's array computes a layer (cost/forms.h): data gradients may be scattered or gathered.
-// Says so if it is another.
-std::optional<std::string> fit_form(cost::Layer& layer, const work::LoopNest& nest, const hardware::Core& core);
 
 // "O[K,OY,OX] += I[…] · W[…]": dimensions each operand changes along.
 std::string equation(const cost::Layer& layer);

@@ -11,6 +11,7 @@
 #include "monet/base/nearest.h"
 #include "monet/base/parallel.h"
 #include "monet/base/sha256.h"
+#include "monet/cost/fit.h"
 #include "monet/cost/zigzag_files.h"
 #include "monet/hardware/library.h"
 #include "monet/hardware/offchip.h"
@@ -187,9 +188,11 @@ MapRun map_layers(const MapRequest& request, const MapObserver& observer) {
   parallel_for(found.layers.size(), request.threads, [&](std::size_t i) {
     MappedLayer m{.layer = std::move(found.layers[i])};
     if (i < found.nests.size())
-      if (const std::optional<std::string> note = fit_form(m.layer, found.nests[i], core)) m.notes.push_back(*note);
+      if (const std::optional<std::string> note = cost::fit_form(m.layer, found.nests[i], core))
+        m.notes.push_back(*note);
     if (!found.bits_are_given)
-      if (const std::optional<std::string> note = fit_formats(m.layer, core, found.is_bare)) m.notes.push_back(*note);
+      if (const std::optional<std::string> note = cost::fit_formats(m.layer, core, found.is_bare))
+        m.notes.push_back(*note);
     m.asked = asked_of(request, entries, m.layer, core);
     run.layers[i] = std::move(m);
   });

@@ -23,13 +23,19 @@ TEST(Machine, EveryChipOfTheLibraryHasAHomeThatAllReach) {
       EXPECT_TRUE(chip.cores[c].vector) << name;
       for (const Slot slot : hardware::kSlots) {
         const StoreId store = chip.store(c, slot);
-        EXPECT_NE(store, m.home) << name << ": blocks lie on the chip";
+        if (store == m.home) {  // nothing but registers for it on the chip
+          EXPECT_TRUE(name == "tpu_like" || name == "diana") << name;
+          continue;
+        }
         EXPECT_TRUE(m.route(m.home, store).exists && m.route(store, m.home).exists) << name;
         EXPECT_FALSE(m.route(m.home, store).channels.empty()) << name;
         EXPECT_GT(m.stores[store.index()].bytes_per_cycle, 0) << name;
       }
       for (const hardware::Memory& memory : chip.cores[c].core.memories)
-        EXPECT_NE(memory.kind, hardware::MemoryKind::Dram) << name;
+        for (const hardware::Slot slot : memory.slots)
+          if (memory.kind == hardware::MemoryKind::Dram) {
+            EXPECT_EQ(chip.store(c, slot), chip.machine.home) << name;
+          }
     }
   }
 }

@@ -1,0 +1,334 @@
+#include "monet/plan/defaults.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "monet/graph/cut.h"
+
+namespace monet::plan {
+namespace {
+
+using hardware::WorkClass;
+
+constexpr std::size_t kMostInGroup = 16;
+constexpr double kRoom = 0.5;            // of a store, for one tile: the next one is fetched meanwhile
+constexpr double kWorthSplitting = 256;  // cycles on one core, of work worth more than one
+constexpr double kWorthTiling = 2048;    // cycles on one core, of work worth overlapping with its neighbours'
+constexpr std::int64_t kFewTiles = 4;
+constexpr double kShortLoop = 2;  // how much dearer traffic counts where a loop becomes shorter than the array
+
+std::int64_t longest_part(std::int64_t size, std::int64_t parts) { return (size + parts - 1) / parts; }
+
+std::int64_t parts_of(const std::vector<LoopSplit>& splits, std::size_t loop) {
+  std::int64_t parts = 1;
+  for (const LoopSplit& split : splits)
+    if (split.loop == loop) parts *= split.parts;
+  return parts;
+}
+
+// The axis of an operand along which a loop of its node runs, if it runs along one from end to end.
+std::optional<std::size_t> axis_along(const Graph& graph, const Node& node, const Facts& facts, std::size_t loop,
+                                      std::optional<std::size_t> input) {
+  const Loop& l = facts.loops[loop];
+  if (l.size < 2 || l.kind == LoopKind::Fixed || !l.within.empty()) return std::nullopt;
+  std::vector<Range> box;
+  for (const Loop& other : facts.loops) box.push_back({0, other.size});
+  const auto region = [&](Range range) {
+    box[loop] = range;
+    const Cut part = cut(graph, node, box);
+    return input ? part.inputs[*input] : part.outputs[0];
+  };
+  const std::optional<Region> first = region({0, 1}), last = region({l.size - 1, l.size}), all = region({0, l.size});
+  if (!first || !last || !all) return std::nullopt;
+  std::optional<std::size_t> axis;
+  for (std::size_t a = 0; a < first->axes.size(); ++a) {
+    if (first->axes[a] == last->axes[a]) continue;
+    if (axis) return std::nullopt;
+    axis = a;
+  }
+  if (!axis || all->axes[*axis].size() != l.size || first->axes[*axis].size() != 1) return std::nullopt;
+  return axis;
+}
+
+}  // namespace
+
+Defaults::Defaults(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip)
+    : graph_(graph), facts_(facts), chip_(chip) {}
+
+std::vector<ChosenGroup> Defaults::groups() const {
+  std::vector<ChosenGroup> groups;
+  std::vector<std::size_t> made_in(graph_.tensors.size(), std::numeric_limits<std::size_t>::max());
+  for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+    const Node& node = graph_.nodes[i];
+    const Facts& facts = facts_[i];
+    const auto is_ours = [&](TensorId t) { return t != kNoTensor && made_in[t.index()] + 1 == groups.size(); };
+    const bool follows = !groups.empty() && std::any_of(node.inputs.begin(), node.inputs.end(), is_ours);
+    const bool joins = follows && !facts.is_nest && (facts.is_view || groups.back().nodes.size() < kMostInGroup);
+    if (!joins) groups.emplace_back();
+    groups.back().nodes.push_back(NodeId{i});
+    for (const TensorId t : node.outputs)
+      if (t != kNoTensor) made_in[t.index()] = groups.size() - 1;
+  }
+  return groups;
+}
+
+void Defaults::choose_cores(NodeId node, const NodeChoice* near, NodeChoice& choice,
+                            std::vector<std::string>& notes) const {
+  const Facts& facts = facts_[node.index()];
+  const auto all_take = [&](const std::vector<std::uint32_t>& cores) {
+    return std::all_of(cores.begin(), cores.end(), [&](std::uint32_t c) { return takes(chip_.cores[c], facts); });
+  };
+  // Element-wise work stays where its data is.
+  if (!facts.is_nest && near != nullptr && !near->cores.empty() && all_take(near->cores)) {
+    choice.cores = near->cores;
+    return;
+  }
+  std::vector<std::uint32_t> able;
+  for (const bool must_take : {true, false}) {
+    for (std::uint32_t c = 0; c < chip_.cores.size(); ++c)
+      if (must_take ? takes(chip_.cores[c], facts) : can_run(chip_.cores[c], facts)) able.push_back(c);
+    if (!able.empty()) {
+      if (!must_take)
+        notes.push_back(fmt::format("no core takes {} work: '{}' goes to those that can compute it", name(facts.kind),
+                                    graph_[node].name));
+      break;
+    }
+  }
+  if (able.empty())
+    throw InputError(
+        Diagnostic{.where = graph_[node].name,
+                   .message = fmt::format("no core of the chip can run this {} work", name(facts.kind)),
+                   .hint = facts.is_nest ? "give the chip a core with an array" : "give the chip a vector unit"});
+  // Parts are equal: k cores do k times what the slowest of them does.
+  std::stable_sort(able.begin(), able.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return lanes(chip_.cores[a], facts) > lanes(chip_.cores[b], facts);
+  });
+  std::size_t best = 1;
+  double most = 0;
+  for (std::size_t k = 1; k <= able.size(); ++k) {
+    const double rate = static_cast<double>(k) * lanes(chip_.cores[able[k - 1]], facts);
+    if (rate > most) {
+      most = rate;
+      best = k;
+    }
+  }
+  able.resize(best);
+  std::sort(able.begin(), able.end());
+  const double work = std::max(facts.operations, facts.moved_bits / 16);
+  if (work / lanes(chip_.cores[able[0]], facts) < kWorthSplitting) able.resize(1);
+  choice.cores = std::move(able);
+}
+
+void Defaults::choose_across(NodeId node, NodeChoice& choice) const {
+  const Facts& facts = facts_[node.index()];
+  const auto cores = static_cast<std::int64_t>(choice.cores.size());
+  if (cores < 2) return;
+  const double home = chip_.machine.stores[chip_.machine.home.index()].bytes_per_cycle;
+  const double cycles = facts.operations / lanes(chip_.cores[choice.cores[0]], facts) / static_cast<double>(cores);
+  double best = std::numeric_limits<double>::infinity();
+  std::vector<LoopSplit> splits;
+  const auto consider = [&](std::vector<LoopSplit> tried) {
+    std::vector<std::int64_t> parts(facts.loops.size(), 1);
+    double imbalance = 1;
+    std::int64_t used = 1;
+    for (const LoopSplit& split : tried) {
+      const std::int64_t size = facts.loops[split.loop].size;
+      parts[split.loop] = split.parts;
+      used *= split.parts;
+      imbalance *= static_cast<double>(longest_part(size, split.parts) * split.parts) / static_cast<double>(size);
+    }
+    const TileBytes bytes = tile_bytes(facts, cut(graph_, graph_[node], first_box(facts, parts)));
+    double sum = 0;
+    for (const double b : bytes.inputs) sum += b;
+    for (const double b : bytes.outputs) sum += b;
+    const double idle = static_cast<double>(cores) / static_cast<double>(used);
+    const double score = cycles * imbalance * idle + sum * static_cast<double>(used) / home;
+    if (score >= best) return;
+    best = score;
+    splits = std::move(tried);
+  };
+  const auto is_open = [&](std::size_t l) {
+    return facts.loops[l].kind == LoopKind::Parallel && facts.loops[l].within.empty() && facts.loops[l].size > 1;
+  };
+  for (std::uint32_t a = 0; a < facts.loops.size(); ++a) {
+    if (!is_open(a)) continue;
+    consider({{a, std::min(cores, facts.loops[a].size)}});
+    for (std::uint32_t b = a + 1; b < facts.loops.size(); ++b)
+      for (std::int64_t p = 2; is_open(b) && p < cores; ++p)
+        if (cores % p == 0 && facts.loops[a].size >= p && facts.loops[b].size >= cores / p)
+          consider({{a, p}, {b, cores / p}});
+  }
+  choice.across = std::move(splits);
+  std::int64_t used = 1;
+  for (const LoopSplit& split : choice.across) used *= split.parts;
+  choice.cores.resize(static_cast<std::size_t>(used));
+}
+
+std::vector<std::int64_t> Defaults::core_parts(NodeId node, const NodeChoice& choice) const {
+  std::vector<std::int64_t> parts;
+  for (std::size_t l = 0; l < facts_[node.index()].loops.size(); ++l) parts.push_back(parts_of(choice.across, l));
+  return parts;
+}
+
+// What the largest tile takes in the stores of the first core. Operands of which not even one step fits flow past.
+Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts) const {
+  const Facts& facts = facts_[node.index()];
+  std::vector<Range> box, least;
+  const std::vector<std::int64_t> across = core_parts(node, choice);
+  for (std::size_t l = 0; l < facts.loops.size(); ++l) {
+    const Loop& loop = facts.loops[l];
+    box.push_back(part_of(part_of({0, loop.size}, across[l], 0), parts[l], 0));
+    least.push_back(loop.kind == LoopKind::Fixed ? Range{0, loop.size} : Range{0, 1});
+  }
+  const TileBytes bytes = tile_bytes(facts, cut(graph_, graph_[node], box));
+  const TileBytes fewest = tile_bytes(facts, cut(graph_, graph_[node], least));
+  std::map<StoreId, double> sums;
+  const auto add = [&](const std::vector<OperandFacts>& operands, const std::vector<double>& all,
+                       const std::vector<double>& one) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const StoreId store = chip_.store(choice.cores[0], operands[i].slot);
+      if (store == chip_.machine.home) continue;
+      if (one[i] > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes)) continue;
+      sums[store] += all[i];
+    }
+  };
+  add(facts.inputs, bytes.inputs, fewest.inputs);
+  add(facts.outputs, bytes.outputs, fewest.outputs);
+  Load load{.inputs = bytes.inputs, .outputs = bytes.outputs};
+  for (const auto& [store, sum] : sums)
+    load.overflow += std::max(0.0, sum - kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes));
+  return load;
+}
+
+// Bytes that come and go: an operand is there as long as only loops inside of its own turn.
+double Defaults::traffic(NodeId node, const Load& load, const std::vector<std::int64_t>& parts,
+                         const std::vector<std::uint32_t>& order) const {
+  const Facts& facts = facts_[node.index()];
+  const auto visits = [&](const OperandFacts& operand) {
+    double all = 1, here = 1;
+    for (const std::uint32_t l : order) {
+      all *= static_cast<double>(parts[l]);
+      if ((operand.moves_with >> l & 1) != 0) here = all;
+    }
+    return here;
+  };
+  double sum = 0;
+  for (std::size_t i = 0; i < facts.inputs.size(); ++i) sum += load.inputs[i] * visits(facts.inputs[i]);
+  for (std::size_t i = 0; i < facts.outputs.size(); ++i) {
+    double results = 1;
+    for (const std::uint32_t l : order)
+      if ((facts.outputs[i].moves_with >> l & 1) != 0) results *= static_cast<double>(parts[l]);
+    sum += load.outputs[i] * (2 * visits(facts.outputs[i]) - results);  // sums come back and go again
+  }
+  return sum;
+}
+
+std::vector<std::uint32_t> Defaults::best_order(NodeId node, const Load& load, const std::vector<std::int64_t>& parts,
+                                                const std::vector<std::uint32_t>& wished) const {
+  std::vector<std::uint32_t> order = wished;
+  for (std::uint32_t l = 0; l < parts.size(); ++l)
+    if (parts[l] > 1 && std::find(order.begin(), order.end(), l) == order.end()) order.push_back(l);
+  constexpr std::size_t kMostPermuted = 5;
+  if (order.size() < 2 || order.size() > kMostPermuted || !wished.empty()) return order;
+  std::vector<std::uint32_t> best = order;
+  double least = traffic(node, load, parts, order);
+  while (std::next_permutation(order.begin(), order.end())) {
+    const double bytes = traffic(node, load, parts, order);
+    if (bytes < least) {
+      least = bytes;
+      best = order;
+    }
+  }
+  return best;
+}
+
+// One of theirs, one of ours, wherever a loop of each runs along the same axis of what is made and read.
+std::vector<LoopSplit> Defaults::followed(NodeId node, const NodeChoice& producer, NodeId producer_node) const {
+  const Node &us = graph_[node], &them = graph_[producer_node];
+  const Facts &ours = facts_[node.index()], &theirs = facts_[producer_node.index()];
+  std::vector<LoopSplit> splits;
+  if (them.outputs.empty() || them.outputs[0] == kNoTensor) return splits;
+  const auto at = std::find(us.inputs.begin(), us.inputs.end(), them.outputs[0]);
+  if (at == us.inputs.end()) return splits;
+  const auto input = static_cast<std::size_t>(at - us.inputs.begin());
+  for (const LoopSplit& split : producer.tiles) {
+    const auto axis = axis_along(graph_, them, theirs, split.loop, std::nullopt);
+    if (!axis) continue;
+    for (std::uint32_t l = 0; l < ours.loops.size(); ++l)
+      if (axis_along(graph_, us, ours, l, input) == axis) splits.push_back({l, split.parts});
+  }
+  return splits;
+}
+
+void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId producer_node, NodeChoice& choice) const {
+  const Facts& facts = facts_[node.index()];
+  const std::vector<std::int64_t> across = core_parts(node, choice);
+  std::vector<std::int64_t> parts(facts.loops.size(), 1);
+  std::vector<std::uint32_t> wished;
+  if (producer != nullptr)
+    for (const LoopSplit& split : followed(node, *producer, producer_node)) {
+      parts[split.loop] = split.parts;
+      wished.push_back(split.loop);
+    }
+  const auto extent = [&](std::size_t l) { return longest_part(facts.loops[l].size, across[l]); };
+  for (std::size_t l = 0; l < parts.size(); ++l) parts[l] = std::min(parts[l], extent(l));
+  const auto is_open = [&](std::size_t l) {
+    const Loop& loop = facts.loops[l];
+    if (loop.kind == LoopKind::Fixed || parts[l] >= extent(l)) return false;
+    for (std::size_t outer = 0; outer < facts.loops.size(); ++outer)
+      if (facts.loops[outer].name == loop.within && parts[outer] * across[outer] < facts.loops[outer].size)
+        return false;
+    return true;
+  };
+  double side = 1;
+  if (const auto& array = chip_.cores[choice.cores[0]].core.array; facts.is_nest && array)
+    for (const hardware::ArrayDimension& d : array->dimensions) side = std::max(side, static_cast<double>(d.size));
+  // Halves the loop that costs the least traffic; `fits`: of those that make it fit better.
+  Load now = load(node, choice, parts);
+  const auto halve = [&](bool is_parallel_only, bool must_fit_better) {
+    double best = std::numeric_limits<double>::infinity(), best_overflow = best;
+    std::optional<std::size_t> chosen;
+    Load chosen_load;
+    for (std::size_t l = 0; l < parts.size(); ++l) {
+      if (!is_open(l) || (is_parallel_only && facts.loops[l].kind != LoopKind::Parallel)) continue;
+      const std::int64_t before = parts[l];
+      parts[l] = std::min(extent(l), 2 * before);
+      Load then = load(node, choice, parts);
+      const bool is_short = (facts.loops[l].name == "K" || facts.loops[l].name == "C") &&
+                            static_cast<double>(longest_part(extent(l), parts[l])) < side;
+      const double score =
+          traffic(node, then, parts, best_order(node, then, parts, wished)) * (is_short ? kShortLoop : 1);
+      parts[l] = before;
+      if (must_fit_better && then.overflow >= now.overflow) continue;
+      if (score > best || (score == best && then.overflow >= best_overflow)) continue;
+      best = score;
+      best_overflow = then.overflow;
+      chosen = l;
+      chosen_load = std::move(then);
+    }
+    if (!chosen) return false;
+    parts[*chosen] = std::min(extent(*chosen), 2 * parts[*chosen]);
+    now = std::move(chosen_load);
+    return true;
+  };
+  while (now.overflow > 0 && halve(false, true)) {
+  }
+  const auto tiles = [&] {
+    std::int64_t count = 1;
+    for (const std::int64_t p : parts) count *= p;
+    return count;
+  };
+  const double cycles = facts.operations / lanes(chip_.cores[choice.cores[0]], facts) /
+                        static_cast<double>(std::max<std::size_t>(1, choice.cores.size()));
+  while (producer == nullptr && cycles > kWorthTiling && tiles() < kFewTiles && halve(true, false)) {
+  }
+  choice.tiles.clear();
+  for (const std::uint32_t l : best_order(node, now, parts, wished))
+    if (parts[l] > 1) choice.tiles.push_back({l, parts[l]});
+}
+
+}  // namespace monet::plan

@@ -1,0 +1,141 @@
+#include "monet/plan/facts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "monet/base/assert.h"
+#include "monet/graph/lower.h"
+
+namespace monet::plan {
+namespace {
+
+using hardware::Slot;
+using hardware::WorkClass;
+
+constexpr double kBitsPerByte = 8;
+
+WorkClass class_of(const Op& op, const work::Work& work) {
+  if (const auto* nest = std::get_if<work::LoopNest>(&work)) {
+    // One input channel for each group: nothing to share between the channels.
+    const auto size = [&](std::string_view name) {
+      for (const work::Dimension& d : nest->dimensions)
+        if (d.name == name) return d.size;
+      return std::int64_t{1};
+    };
+    return size("G") > 1 && size("C") == 1 ? WorkClass::DepthwiseContraction : WorkClass::Contraction;
+  }
+  const auto& vector = std::get<work::VectorWork>(work);
+  if (std::holds_alternative<Pool>(op) || std::holds_alternative<PoolGradient>(op)) return WorkClass::Pooling;
+  if (vector.functions.empty()) return WorkClass::Movement;
+  const bool reduces = std::find(vector.reduced.begin(), vector.reduced.end(), true) != vector.reduced.end();
+  return reduces ? WorkClass::Reduction : WorkClass::Elementwise;
+}
+
+// The box in which one loop is at one step; a loop that another must be cut before is at its first one.
+std::vector<Range> step_box(const std::vector<Loop>& loops, std::size_t loop, std::int64_t step) {
+  std::vector<Range> box;
+  for (const Loop& l : loops) box.push_back(l.name == loops[loop].within ? Range{0, 1} : Range{0, l.size});
+  box[loop] = {step, step + 1};
+  return box;
+}
+
+void probe_loop(const Graph& graph, const Node& node, std::size_t loop, Facts& facts) {
+  const Cut first = cut(graph, node, step_box(facts.loops, loop, 0));
+  const Cut last = cut(graph, node, step_box(facts.loops, loop, facts.loops[loop].size - 1));
+  const auto compare = [&](const std::vector<std::optional<Region>>& a, const std::vector<std::optional<Region>>& b,
+                           std::vector<OperandFacts>& operands) {
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (a[i] != b[i]) operands[i].moves_with |= std::uint64_t{1} << loop;
+  };
+  compare(first.inputs, last.inputs, facts.inputs);
+  compare(first.outputs, last.outputs, facts.outputs);
+}
+
+double bits_of(const Region& region, double bits) { return static_cast<double>(elements(region)) * bits; }
+
+}  // namespace
+
+Facts facts_of(const Graph& graph, const Node& node) {
+  const work::Work work = lower(graph, node);
+  const auto* nest = std::get_if<work::LoopNest>(&work);
+  const auto* vector = std::get_if<work::VectorWork>(&work);
+  Facts facts{.loops = loops_of(graph, node),
+              .is_nest = nest != nullptr,
+              .is_view = vector != nullptr && vector->is_view,
+              .kind = class_of(node.op, work),
+              .operations = nest != nullptr ? static_cast<double>(macs(*nest))
+                                            : static_cast<double>(element_operations(*vector))};
+  MONET_ASSERT(facts.loops.size() <= 64, "loops are kept as bits");
+  std::size_t present = 0;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    OperandFacts operand{.is_there = node.inputs[i] != kNoTensor};
+    // Input, weight, and what the sums begin with.
+    if (facts.is_nest) operand.slot = i == 0 ? Slot::Input : i == 1 ? Slot::Weight : Slot::Output;
+    if (operand.is_there) operand.bits = bits_per_element(graph[node.inputs[i]].format);
+    if (operand.is_there && vector != nullptr) operand.is_read = vector->reads[present++].elements > 0;
+    facts.inputs.push_back(operand);
+    if (operand.is_there) facts.moved_bits += static_cast<double>(elements(graph[node.inputs[i]].shape)) * operand.bits;
+  }
+  for (const TensorId t : node.outputs) {
+    OperandFacts operand{.is_there = t != kNoTensor, .slot = Slot::Output};
+    if (operand.is_there) {
+      const Format format = graph[t].format;
+      operand.bits = operand.sum_bits = bits_per_element(format);
+      if (is_float(format.element) && bits(format.element) < 32) operand.sum_bits = bits(Element::F32);
+      facts.moved_bits += static_cast<double>(elements(graph[t].shape)) * operand.bits;
+    }
+    facts.outputs.push_back(operand);
+  }
+  for (std::size_t l = 0; l < facts.loops.size(); ++l)
+    if (facts.loops[l].size > 1 && facts.loops[l].kind != LoopKind::Fixed) probe_loop(graph, node, l, facts);
+  return facts;
+}
+
+Range part_of(const Range& range, std::int64_t parts, std::int64_t index) {
+  const std::int64_t each = range.size() / parts, longer = range.size() % parts;
+  const std::int64_t begin = range.begin + index * each + std::min(index, longer);
+  return {begin, begin + each + (index < longer ? 1 : 0)};
+}
+
+std::vector<Range> first_box(const Facts& facts, std::span<const std::int64_t> parts) {
+  std::vector<Range> box;
+  for (std::size_t l = 0; l < facts.loops.size(); ++l) box.push_back(part_of({0, facts.loops[l].size}, parts[l], 0));
+  return box;
+}
+
+TileBytes tile_bytes(const Facts& facts, const Cut& part) {
+  TileBytes bytes;
+  const bool is_sum = part.combine.kind != CombineKind::None;
+  for (std::size_t i = 0; i < facts.inputs.size(); ++i)
+    bytes.inputs.push_back(facts.inputs[i].is_there && facts.inputs[i].is_read && part.inputs[i]
+                               ? std::ceil(bits_of(*part.inputs[i], facts.inputs[i].bits) / kBitsPerByte)
+                               : 0);
+  for (std::size_t i = 0; i < facts.outputs.size(); ++i) {
+    const OperandFacts& o = facts.outputs[i];
+    const double bits = o.bits + (is_sum && o.sum_bits != o.bits ? o.sum_bits : 0);
+    bytes.outputs.push_back(o.is_there && part.outputs[i] ? std::ceil(bits_of(*part.outputs[i], bits) / kBitsPerByte)
+                                                          : 0);
+  }
+  return bytes;
+}
+
+bool can_run(const CoreOnChip& core, const Facts& facts) {
+  return facts.is_nest ? core.array.has_value() && core.core.array.has_value()
+                       : core.array.has_value() || core.vector.has_value();
+}
+
+bool takes(const CoreOnChip& core, const Facts& facts) {
+  const std::vector<WorkClass>& list = core.core.takes;
+  return can_run(core, facts) && (list.empty() || std::find(list.begin(), list.end(), facts.kind) != list.end());
+}
+
+double lanes(const CoreOnChip& core, const Facts& facts) {
+  if (!facts.is_nest && core.core.vector) return static_cast<double>(core.core.vector->lanes);
+  double lanes = 1;
+  if (core.core.array)
+    for (const hardware::ArrayDimension& d : core.core.array->dimensions) lanes *= static_cast<double>(d.size);
+  return lanes;
+}
+
+}  // namespace monet::plan

@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "monet/graph/cut.h"
+#include "monet/graph/graph.h"
+#include "monet/hardware/hardware.h"
+#include "monet/plan/machine.h"
+
+namespace monet::plan {
+
+// What plans need to know of a node: its loops, the kind of work it is, and how its operands follow its loops.
+
+struct OperandFacts {
+  bool is_there = false;
+  bool is_read = true;                          // not only for its shape
+  hardware::Slot slot = hardware::Slot::Input;  // in which of its core's stores a tile has it
+  double bits = 0;                              // of one element as stored
+  double sum_bits = 0;                          // outputs: of one element while it is being summed up
+  std::uint64_t moves_with = 0;                 // loops, as bits, along which its part is another one
+};
+
+struct Facts {
+  std::vector<Loop> loops{};  // at most 64
+  bool is_nest = false, is_view = false;
+  hardware::WorkClass kind = hardware::WorkClass::Elementwise;
+  double operations = 0;  // multiply-adds, or element functions
+  double moved_bits = 0;  // all operands whole
+  std::vector<OperandFacts> inputs{}, outputs{};
+};
+
+// The node must be a single work.
+Facts facts_of(const Graph& graph, const Node& node);
+
+// Part `index` of `parts` of a range, as equal as they can be.
+Range part_of(const Range& range, std::int64_t parts, std::int64_t index);
+
+// The first box of a node whose loops are in so many parts: none is larger.
+std::vector<Range> first_box(const Facts& facts, std::span<const std::int64_t> parts);
+
+// Bytes each operand of a tile takes in its store; sums of a reduction in parts take both what they are and what they
+// become.
+struct TileBytes {
+  std::vector<double> inputs{}, outputs{};
+};
+TileBytes tile_bytes(const Facts& facts, const Cut& part);
+
+// Whether a core may run the node: it has a unit for it, and takes such work.
+bool can_run(const CoreOnChip& core, const Facts& facts);
+bool takes(const CoreOnChip& core, const Facts& facts);
+// Lanes the core has for it.
+double lanes(const CoreOnChip& core, const Facts& facts);
+
+}  // namespace monet::plan

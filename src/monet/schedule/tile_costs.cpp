@@ -1,0 +1,166 @@
+#include "monet/schedule/tile_costs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "monet/base/diagnostic.h"
+#include "monet/base/parallel.h"
+#include "monet/cost/fit.h"
+
+namespace monet::schedule {
+namespace {
+
+using hardware::Slot;
+
+constexpr double kBitsPerByte = 8;
+
+// Everything that tells two works apart.
+std::string key_of(const work::Work& work) {
+  std::string key;
+  const auto format = [&](const Format& f) {
+    key += fmt::format("f{}", bits_per_element(f)) + std::string(name(f.element));
+  };
+  if (const auto* nest = std::get_if<work::LoopNest>(&work)) {
+    for (const work::Dimension& d : nest->dimensions) key += fmt::format("{}{} ", d.name, d.size);
+    for (const work::Operand& o : nest->operands) {
+      key += fmt::format("|{}", static_cast<int>(o.role));
+      format(o.format);
+      format(o.accumulator);
+      for (const work::Axis& axis : o.axes) {
+        key += fmt::format(";{},{}", axis.extent, axis.offset);
+        for (const work::Term& t : axis.terms) key += fmt::format(":{}*{}", t.dimension, t.coefficient);
+      }
+    }
+    return key;
+  }
+  const auto& vector = std::get<work::VectorWork>(work);
+  key = fmt::format("v{}{}{}", vector.is_view ? 1 : 0, vector.permutes ? 1 : 0, vector.indirect ? 1 : 0);
+  for (const std::int64_t i : vector.iteration) key += fmt::format(" {}", i);
+  for (const bool r : vector.reduced) key += r ? 'r' : '.';
+  for (const work::FunctionCount& f : vector.functions)
+    key += fmt::format("|{}x{}", static_cast<int>(f.function), f.count);
+  for (const auto* list : {&vector.reads, &vector.writes}) {
+    key += '/';
+    for (const work::Transfer& t : *list) {
+      key += fmt::format("{}", t.elements);
+      format(t.format);
+    }
+  }
+  return key;
+}
+
+bool is_home_level(const plan::Chip& chip, const plan::CoreOnChip& core, Slot slot, std::size_t memory) {
+  if (core.stores[static_cast<std::size_t>(slot)] != chip.machine.home) return false;
+  for (std::size_t m = memory + 1; m < core.core.memories.size(); ++m) {
+    const auto& slots = core.core.memories[m].slots;
+    if (std::find(slots.begin(), slots.end(), slot) != slots.end()) return false;
+  }
+  return true;
+}
+
+void add_energy(std::vector<LevelEnergy>& levels, std::uint32_t memory, Slot slot, double pj) {
+  for (LevelEnergy& level : levels)
+    if (level.memory == memory && level.slot == slot) {
+      level.pj += pj;
+      return;
+    }
+  levels.push_back({memory, slot, pj});
+}
+
+}  // namespace
+
+TileKinds::TileKinds(const plan::Chip& chip) : chip_(chip) {
+  for (std::uint32_t c = 0; c < chip.cores.size(); ++c) {
+    alike_.push_back(c);
+    for (std::uint32_t other = 0; other < c; ++other) {
+      hardware::Core core = chip.cores[other].core;
+      core.name = chip.cores[c].core.name;
+      const auto is_home = [&](std::uint32_t i, Slot slot) { return chip.store(i, slot) == chip.machine.home; };
+      const bool same_slots = std::all_of(hardware::kSlots.begin(), hardware::kSlots.end(),
+                                          [&](Slot slot) { return is_home(c, slot) == is_home(other, slot); });
+      if (core == chip.cores[c].core && same_slots) {
+        alike_[c] = other;
+        break;
+      }
+    }
+  }
+}
+
+std::uint32_t TileKinds::find(std::uint32_t core, const work::Work& work, bool adds_to_sums, bool leaves_sums) {
+  core = alike_[core];
+  const auto [at, is_new] =
+      known_.emplace(fmt::format("{} {}{} {}", core, adds_to_sums ? 1 : 0, leaves_sums ? 1 : 0, key_of(work)),
+                     static_cast<std::uint32_t>(kinds_.size()));
+  if (is_new) kinds_.push_back({.core = core, .work = work, .adds_to_sums = adds_to_sums, .leaves_sums = leaves_sums});
+  return at->second;
+}
+
+void TileKinds::price(const CostOptions& options) {
+  cost::Cache own;
+  cost::Cache& cache = options.cache != nullptr ? *options.cache : own;
+  parallel_for(kinds_.size(), options.threads, [&](std::size_t i) {
+    if (std::holds_alternative<work::LoopNest>(kinds_[i].work))
+      price_nest(kinds_[i], options, cache);
+    else
+      price_vector(kinds_[i]);
+  });
+}
+
+void TileKinds::price_nest(TileKind& kind, const CostOptions& options, cost::Cache& cache) const {
+  const plan::CoreOnChip& core = chip_.cores[kind.core];
+  const auto& nest = std::get<work::LoopNest>(kind.work);
+  kind.layer = cost::layer_of(nest, "tile");
+  if (const auto note = cost::fit_form(kind.layer, nest, core.core)) kind.notes.push_back(*note);
+  if (const auto note = cost::fit_formats(kind.layer, core.core, false)) kind.notes.push_back(*note);
+  if (kind.adds_to_sums) kind.layer.starts_from_stored = true;
+  if (kind.leaves_sums) kind.layer.operands[0].bits = kind.layer.operands[0].partial_bits;
+  const cost::MapResult result = cache.map(kind.layer, core.core, {}, options.map);
+  if (!result.mapped) {
+    kind.reason = result.reason;
+    return;
+  }
+  const cost::Mapped& mapped = *result.mapped;
+  const cost::Evaluation& e = mapped.evaluation;
+  kind.cost.cycles = std::ceil(e.latency);
+  kind.cost.compute_pj = e.mac_energy_pj;
+  kind.cost.macs = static_cast<double>(macs(nest));
+  for (std::size_t o = 0; o < mapped.problem.operands.size(); ++o) {
+    const Slot slot = mapped.layer.operands[o].slot;
+    for (std::size_t m = 0; m < mapped.problem.operands[o].memories; ++m) {
+      const std::size_t memory = mapped.problem.operands[o].memory[m];
+      add_energy(kind.cost.levels, static_cast<std::uint32_t>(memory), slot, e.levels[o][m].energy_pj);
+      if (!is_home_level(chip_, core, slot, memory)) continue;
+      for (const hardware::Direction d : hardware::kDirections) {
+        const cost::Flow& flow = e.levels[o][m].flows[static_cast<std::size_t>(d)];
+        auto& bytes = is_read(d) ? kind.cost.home_reads : kind.cost.home_writes;
+        bytes[static_cast<std::size_t>(slot)] += flow.moved * flow.bits / kBitsPerByte;
+      }
+    }
+  }
+}
+
+void TileKinds::price_vector(TileKind& kind) const {
+  const plan::CoreOnChip& core = chip_.cores[kind.core];
+  const auto& work = std::get<work::VectorWork>(kind.work);
+  try {
+    const cost::VectorCost c = cost::vector_cost(work, core.core);
+    kind.cost.cycles = std::ceil(c.latency);
+    kind.cost.compute_pj = c.compute_energy_pj;
+    kind.cost.vector_ops = static_cast<double>(element_operations(work));
+    for (const cost::VectorAccess& a : c.accesses) {
+      add_energy(kind.cost.levels, static_cast<std::uint32_t>(a.memory), a.slot, a.energy_pj);
+      if (!is_home_level(chip_, core, a.slot, a.memory)) continue;
+      auto& bytes = is_read(a.direction) ? kind.cost.home_reads : kind.cost.home_writes;
+      bytes[static_cast<std::size_t>(a.slot)] += a.bits / kBitsPerByte;
+    }
+    for (const cost::StandIn& s : c.stand_ins)
+      kind.notes.push_back(fmt::format("{}: no figure of core '{}', taken as {} multiply-adds", name(s.function),
+                                       core.core.name, s.operations));
+  } catch (const InputError& error) {
+    kind.reason = error.diagnostics().front().message;
+  }
+}
+
+}  // namespace monet::schedule

@@ -1,0 +1,74 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "monet/cost/cache.h"
+#include "monet/cost/layer.h"
+#include "monet/cost/vector.h"
+#include "monet/plan/machine.h"
+#include "monet/work/work.h"
+
+namespace monet::schedule {
+
+// What tiles cost on their cores, each kind of tile once.
+
+// Energy of one memory of a core, by what it holds.
+struct LevelEnergy {
+  std::uint32_t memory = 0;  // of CoreOnChip::core
+  hardware::Slot slot = hardware::Slot::Input;
+  double pj = 0;
+};
+
+struct TileCost {
+  double cycles = 0;
+  double compute_pj = 0;
+  std::vector<LevelEnergy> levels{};
+  std::array<double, 3> home_reads{}, home_writes{};  // bytes by slot, where the slot is at home
+  double macs = 0, vector_ops = 0;
+};
+
+// One kind of tile: what is done where, and what it costs.
+struct TileKind {
+  std::uint32_t core = 0;  // of Chip::cores: the first of those that are alike
+  work::Work work{};
+  cost::Layer layer{};  // of nests: as the core computes it
+  bool adds_to_sums = false;
+  bool leaves_sums = false;
+  TileCost cost{};
+  std::string reason{};              // why there is none
+  std::vector<std::string> notes{};  // what was done to make it fit
+};
+
+struct CostOptions {
+  cost::MapOptions map{};
+  std::size_t threads = 0;
+  cost::Cache* cache = nullptr;  // none: one of its own
+};
+
+class TileKinds {
+ public:
+  explicit TileKinds(const plan::Chip& chip);
+
+  // The kind of a tile on a core. `adds_to_sums`: it goes on with sums that are there; `leaves_sums`: others will.
+  std::uint32_t find(std::uint32_t core, const work::Work& work, bool adds_to_sums, bool leaves_sums);
+  // Costs all that were asked for.
+  void price(const CostOptions& options);
+
+  const std::vector<TileKind>& kinds() const { return kinds_; }
+  std::vector<TileKind> take() { return std::move(kinds_); }
+
+ private:
+  void price_nest(TileKind& kind, const CostOptions& options, cost::Cache& cache) const;
+  void price_vector(TileKind& kind) const;
+
+  const plan::Chip& chip_;
+  std::vector<std::uint32_t> alike_;  // by core: the first that is the same but for its name
+  std::map<std::string, std::uint32_t> known_;
+  std::vector<TileKind> kinds_;
+};
+
+}  // namespace monet::schedule

@@ -1,0 +1,132 @@
+#include "monet/schedule/tile_order.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace monet::schedule {
+namespace {
+
+constexpr std::uint32_t kNone = 0xffffffff;
+
+// Lists of tiles, one after the other.
+struct Lists {
+  std::vector<std::uint32_t> first{}, items{};
+  std::span<const std::uint32_t> of(std::size_t i) const {
+    return {items.data() + first[i], items.data() + first[i + 1]};
+  }
+};
+
+// For each tile those that must come before it.
+Lists predecessors(std::span<const GroupTile> tiles, std::span<const TileAccess> accesses) {
+  struct State {
+    std::uint32_t writer = kNone;
+    std::vector<std::uint32_t> readers{};  // since it was written
+  };
+  std::unordered_map<std::uint32_t, std::uint32_t> index;
+  std::vector<State> states;
+  Lists before;
+  for (std::uint32_t t = 0; t < tiles.size(); ++t) {
+    before.first.push_back(static_cast<std::uint32_t>(before.items.size()));
+    for (const TileAccess& a : accesses.subspan(tiles[t].first, tiles[t].count)) {
+      const auto [at, is_new] = index.emplace(a.block, static_cast<std::uint32_t>(states.size()));
+      if (is_new) states.emplace_back();
+      State& state = states[at->second];
+      if (state.writer != kNone) before.items.push_back(state.writer);
+      if (a.writes) {
+        before.items.insert(before.items.end(), state.readers.begin(), state.readers.end());
+        state.writer = t;
+        state.readers.clear();
+      } else {
+        state.readers.push_back(t);
+      }
+    }
+    const auto begin = before.items.begin() + before.first.back();
+    std::sort(begin, before.items.end());
+    before.items.erase(std::unique(begin, before.items.end()), before.items.end());
+    if (before.items.size() > before.first.back() && before.items.back() == t) before.items.pop_back();
+  }
+  before.first.push_back(static_cast<std::uint32_t>(before.items.size()));
+  return before;
+}
+
+Lists turned_around(const Lists& lists) {
+  const std::size_t count = lists.first.size() - 1;
+  Lists out;
+  out.first.assign(count + 1, 0);
+  for (const std::uint32_t i : lists.items) ++out.first[i + 1];
+  std::partial_sum(out.first.begin(), out.first.end(), out.first.begin());
+  out.items.resize(lists.items.size());
+  std::vector<std::uint32_t> next(out.first.begin(), out.first.end() - 1);
+  for (std::uint32_t i = 0; i < count; ++i)
+    for (const std::uint32_t p : lists.of(i)) out.items[next[p]++] = i;
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> order_tiles(std::span<const GroupTile> tiles, std::span<const TileAccess> accesses,
+                                       std::size_t nodes, plan::Order order) {
+  std::vector<std::uint32_t> result;
+  result.reserve(tiles.size());
+  if (nodes < 2 || order == plan::Order::BreadthFirst) {
+    result.resize(tiles.size());
+    std::iota(result.begin(), result.end(), 0u);
+    return result;
+  }
+  const Lists before = predecessors(tiles, accesses);
+  const Lists after = turned_around(before);
+  std::vector<bool> is_waited_for(nodes, false);
+  std::vector<std::uint32_t> pending(tiles.size());
+  for (std::uint32_t t = 0; t < tiles.size(); ++t) {
+    pending[t] = static_cast<std::uint32_t>(before.of(t).size());
+    for (const std::uint32_t p : before.of(t))
+      if (tiles[p].node != tiles[t].node) is_waited_for[tiles[p].node] = true;
+  }
+  std::vector<bool> done(tiles.size(), false);
+  std::vector<std::uint32_t> ready;
+  const auto emit = [&](std::uint32_t tile) {
+    ready.push_back(tile);
+    while (!ready.empty()) {
+      const std::uint32_t t = ready.back();
+      ready.pop_back();
+      if (done[t]) continue;
+      done[t] = true;
+      result.push_back(t);
+      const auto next = after.of(t);
+      for (std::size_t i = next.size(); i-- > 0;)
+        if (--pending[next[i]] == 0 && !is_waited_for[tiles[next[i]].node]) ready.push_back(next[i]);
+    }
+  };
+  // From the last nodes on, so that what is asked for first is what the end of the group needs.
+  struct Visit {
+    std::uint32_t tile = 0;
+    std::uint32_t next = 0;
+  };
+  std::vector<Visit> stack;
+  const auto demand = [&](std::uint32_t tile) {
+    stack.push_back({tile});
+    while (!stack.empty()) {
+      Visit& top = stack.back();
+      const auto needs = before.of(top.tile);
+      while (top.next < needs.size() && done[needs[top.next]]) ++top.next;
+      if (done[top.tile]) {
+        stack.pop_back();
+      } else if (top.next < needs.size()) {
+        stack.push_back({needs[top.next]});
+      } else {
+        const std::uint32_t t = top.tile;
+        stack.pop_back();
+        emit(t);
+      }
+    }
+  };
+  std::vector<std::uint32_t> first_of(nodes + 1, 0);
+  for (const GroupTile& t : tiles) ++first_of[t.node + 1];
+  std::partial_sum(first_of.begin(), first_of.end(), first_of.begin());
+  for (std::size_t n = nodes; n-- > 0;)
+    for (std::uint32_t t = first_of[n]; t < first_of[n + 1]; ++t) demand(t);
+  return result;
+}
+
+}  // namespace monet::schedule

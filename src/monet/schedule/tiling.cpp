@@ -1,0 +1,521 @@
+#include "monet/schedule/tiling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "monet/base/assert.h"
+#include "monet/graph/lower.h"
+#include "monet/schedule/tile_order.h"
+#include "monet/schedule/tiling_boxes.h"
+
+namespace monet::schedule {
+namespace {
+
+using hardware::Slot;
+using plan::Facts;
+using plan::NodeChoice;
+using plan::OperandFacts;
+
+constexpr double kBitsPerByte = 8;
+constexpr double kRoom = 0.5;  // of a store: an operand of which no smaller part can be had flows past
+constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t kRememberedShapes = 32;  // of the tiles of one node
+
+// A box of a storage that a tile reads or writes.
+struct Piece {
+  TensorId root{};
+  std::uint32_t first_range = 0;
+  std::uint8_t slot = 0;
+  bool reads = false, writes = false, flows = false;
+};
+
+// A block that a tile reads or writes.
+struct Touch {
+  std::uint32_t block = 0;
+  std::uint8_t slot = 0;
+  bool reads = false, writes = false, flows = false;
+};
+
+struct Drafted {
+  TileInfo info{};
+  std::uint32_t first_piece = 0, pieces = 0;
+  std::uint32_t first_touch = 0, touches = 0;
+  std::uint32_t first_sum = 0, sums = 0;  // places of sums that it reads or writes
+};
+
+struct SumTouch {
+  std::uint32_t sum = 0;  // of Tiler::sums_
+  bool reads = false, writes = false;
+};
+struct SumPlace {
+  TensorId tensor{};
+  std::uint32_t first_range = 0;
+  double bytes = 0;
+};
+
+std::int64_t whole_bytes(double bits) { return static_cast<std::int64_t>(std::ceil(bits / kBitsPerByte - 1e-9)); }
+
+// Elements in a row that a box covers in the storage of its tensor.
+std::int64_t run_of(const Shape& shape, const Region& box) {
+  std::int64_t run = 1;
+  for (std::size_t a = shape.size(); a-- > 0;) {
+    run *= box.axes[a].size();
+    if (box.axes[a].size() < shape[a]) break;
+  }
+  return run;
+}
+
+class Tiler {
+ public:
+  explicit Tiler(const TilingInput& in) : in_(in), graph_(in.graph), chip_(in.chip), kinds_(in.chip) {}
+
+  std::variant<Tiled, Infeasible> run() {
+    out_.problem.machine = chip_.machine;
+    out_.group.assign(graph_.nodes.size(), 0);
+    for (const Tensor& t : graph_.tensors) {
+      const bool is_root = in_.storage.root(TensorId{static_cast<std::uint32_t>(&t - graph_.tensors.data())}) ==
+                           TensorId{static_cast<std::uint32_t>(&t - graph_.tensors.data())};
+      out_.grids.emplace_back(is_root ? t.shape : Shape{});
+    }
+    first_tile_.push_back(0);
+    for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!in_.facts[n].is_view) draft_node(NodeId{n});
+      first_tile_.push_back(static_cast<std::uint32_t>(tiles_.size()));
+    }
+    make_blocks();
+    touch_blocks();
+    kinds_.price(in_.costs);
+    if (auto reason = unpriced()) return std::move(*reason);
+    assemble();
+    out_.kinds = kinds_.take();
+    note_kinds();
+    return std::move(out_);
+  }
+
+ private:
+  // ---- Tiles ----
+
+  void draft_node(NodeId id) {
+    const Node& node = graph_[id];
+    const Facts& facts = in_.facts[id.index()];
+    const NodeChoice& choice = in_.decided.nodes[id.index()];
+    MONET_ASSERT(!choice.cores.empty(), "somebody runs every node");
+    const std::vector<Boxed> boxes = boxes_of(facts, choice);
+    find_flows(node, facts, choice.cores[0]);
+    shapes_.clear();
+    // Per place of a result: how many tiles add to it, and where it is summed up.
+    results_.assign(boxes.empty() ? 0 : static_cast<std::size_t>(boxes.front().results * boxes.front().sharers), {});
+    const bool is_shared = !boxes.empty() && boxes.front().sharers > 1;
+    for (const Boxed& box : boxes) ++results_[box.place()].left;
+    for (const Boxed& box : boxes) draft_tile(id, box, is_shared);
+    if (is_shared) draft_combinations(id, boxes);
+  }
+
+  struct Place {
+    std::uint32_t left = 0;  // tiles still to come
+    bool has_begun = false;
+    std::vector<std::uint32_t> sums{};  // by output; kNone: in the output's own blocks
+    std::uint32_t tile = kNone;         // the last one
+  };
+
+  void draft_tile(NodeId id, const Boxed& box, bool is_shared) {
+    const Node& node = graph_[id];
+    const Facts& facts = in_.facts[id.index()];
+    const Cut part = cut(graph_, node, box.ranges);
+    Place& place = results_[box.place()];
+    Drafted tile{.info = {.node = id,
+                          .core = box.core,
+                          .first_range = static_cast<std::uint32_t>(out_.ranges.size()),
+                          .result = box.result,
+                          .part = box.sharer,
+                          .is_first = !place.has_begun,
+                          .is_last = place.left == 1},
+                 .first_piece = static_cast<std::uint32_t>(pieces_.size()),
+                 .first_sum = static_cast<std::uint32_t>(sum_touches_.size())};
+    out_.ranges.insert(out_.ranges.end(), box.ranges.begin(), box.ranges.end());
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (facts.inputs[i].is_there && facts.inputs[i].is_read && part.inputs[i])
+        add_pieces(node.inputs[i], *part.inputs[i], facts.inputs[i].slot, true, false, input_flows_[i]);
+    if (!place.has_begun) {
+      place.has_begun = true;
+      place.sums.assign(node.outputs.size(), kNone);
+      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+        const OperandFacts& operand = facts.outputs[o];
+        if (!operand.is_there || !part.outputs[o]) continue;
+        const bool is_wider = operand.sum_bits != operand.bits && place.left > 1;
+        if (is_shared || is_wider) place.sums[o] = add_sum(node.outputs[o], *part.outputs[o], operand.sum_bits);
+      }
+    }
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      if (!facts.outputs[o].is_there || !part.outputs[o]) continue;
+      const bool in_sum = place.sums[o] != kNone;
+      const bool is_final = tile.info.is_last && !is_shared;
+      if (in_sum) sum_touches_.push_back({place.sums[o], !tile.info.is_first, !is_final});
+      if (!in_sum || is_final)
+        add_pieces(node.outputs[o], *part.outputs[o], Slot::Output, !in_sum && !tile.info.is_first, true,
+                   output_flows_[o]);
+    }
+    tile.info.kind = kind_of(id, part, box.core, !tile.info.is_first, !tile.info.is_last || is_shared);
+    tile.pieces = static_cast<std::uint32_t>(pieces_.size()) - tile.first_piece;
+    tile.sums = static_cast<std::uint32_t>(sum_touches_.size()) - tile.first_sum;
+    place.tile = static_cast<std::uint32_t>(tiles_.size());
+    --place.left;
+    tiles_.push_back(tile);
+  }
+
+  std::uint32_t add_sum(TensorId tensor, const Region& region, double bits) {
+    sums_.push_back({tensor, static_cast<std::uint32_t>(out_.ranges.size()),
+                     static_cast<double>(elements(region)) * bits / kBitsPerByte});
+    out_.ranges.insert(out_.ranges.end(), region.axes.begin(), region.axes.end());
+    return static_cast<std::uint32_t>(sums_.size() - 1);
+  }
+
+  // What several cores have summed up is put together by one vector unit, part after part in their order.
+  void draft_combinations(NodeId id, const std::vector<Boxed>& boxes) {
+    const Node& node = graph_[id];
+    const Facts& facts = in_.facts[id.index()];
+    const std::uint32_t sharers = boxes.front().sharers;
+    std::vector<bool> is_done(static_cast<std::size_t>(boxes.front().results), false);
+    for (const Boxed& box : boxes) {
+      if (is_done[box.result]) continue;
+      is_done[box.result] = true;
+      const Cut part = cut(graph_, node, box.ranges);
+      const std::uint32_t core = combining_core(box.core);
+      Drafted tile{.info = {.node = id,
+                            .core = core,
+                            .first_range = static_cast<std::uint32_t>(out_.ranges.size()),
+                            .result = box.result,
+                            .part = sharers,
+                            .is_combination = true},
+                   .first_piece = static_cast<std::uint32_t>(pieces_.size()),
+                   .first_sum = static_cast<std::uint32_t>(sum_touches_.size())};
+      out_.ranges.insert(out_.ranges.end(), box.ranges.begin(), box.ranges.end());
+      work::VectorWork work;
+      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+        if (!facts.outputs[o].is_there || !part.outputs[o]) continue;
+        const auto count = static_cast<std::uint64_t>(elements(*part.outputs[o]));
+        std::uint64_t parts = 0;
+        for (std::uint32_t p = 0; p < sharers; ++p) {
+          const Place& place = results_[box.result * sharers + p];
+          if (!place.has_begun) continue;
+          sum_touches_.push_back({place.sums[o], true, false});
+          ++parts;
+        }
+        const Format format = graph_[node.outputs[o]].format;
+        const Format sum = facts.outputs[o].sum_bits > facts.outputs[o].bits ? Format{Element::F32} : format;
+        work.iteration = {static_cast<std::int64_t>(count)};
+        work.reduced = {false};
+        work.functions.push_back({part.combine.kind == CombineKind::Max || part.combine.kind == CombineKind::Min
+                                      ? work::ElementFunction::Compare
+                                      : work::ElementFunction::Add,
+                                  count * (parts - 1) * (part.combine.kind == CombineKind::Statistics ? 3 : 1)});
+        if (part.combine.kind == CombineKind::Statistics || part.combine.kind == CombineKind::Mean)
+          work.functions.push_back({work::ElementFunction::Multiply, count * (parts - 1) * 3});
+        work.reads.push_back({count * parts, sum});
+        work.writes.push_back({count, format});
+        add_pieces(node.outputs[o], *part.outputs[o], Slot::Output, false, true, output_flows_[o]);
+      }
+      tile.info.kind = kinds_.find(core, work, false, false);
+      tile.pieces = static_cast<std::uint32_t>(pieces_.size()) - tile.first_piece;
+      tile.sums = static_cast<std::uint32_t>(sum_touches_.size()) - tile.first_sum;
+      tiles_.push_back(tile);
+    }
+  }
+
+  // The core itself if it takes element-wise work, else the first that does.
+  std::uint32_t combining_core(std::uint32_t core) const {
+    Facts adds;
+    adds.kind = hardware::WorkClass::Elementwise;
+    if (takes(chip_.cores[core], adds)) return core;
+    for (std::uint32_t c = 0; c < chip_.cores.size(); ++c)
+      if (takes(chip_.cores[c], adds)) return c;
+    return core;
+  }
+
+  // An operand of which not even the smallest part fits half of its store.
+  void find_flows(const Node& node, const Facts& facts, std::uint32_t core) {
+    std::vector<Range> least;
+    for (const Loop& loop : facts.loops)
+      least.push_back(loop.kind == LoopKind::Fixed ? Range{0, loop.size} : Range{0, 1});
+    const plan::TileBytes bytes = tile_bytes(facts, cut(graph_, node, least));
+    const auto flows = [&](const OperandFacts& operand, double size) {
+      const StoreId store = chip_.store(core, operand.slot);
+      return store != chip_.machine.home &&
+             size > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes);
+    };
+    input_flows_.clear();
+    output_flows_.clear();
+    for (std::size_t i = 0; i < facts.inputs.size(); ++i)
+      input_flows_.push_back(flows(facts.inputs[i], bytes.inputs[i]));
+    for (std::size_t i = 0; i < facts.outputs.size(); ++i)
+      output_flows_.push_back(flows(facts.outputs[i], bytes.outputs[i]));
+  }
+
+  void add_pieces(TensorId tensor, const Region& region, Slot slot, bool reads, bool writes, bool flows) {
+    const TensorId root = in_.storage.root(tensor);
+    for (const Region& box : in_.storage.boxes(tensor, region, writes)) {
+      out_.grids[root.index()].mark(box.axes, writes);
+      pieces_.push_back({.root = root,
+                         .first_range = static_cast<std::uint32_t>(boxes_.size()),
+                         .slot = static_cast<std::uint8_t>(slot),
+                         .reads = reads,
+                         .writes = writes,
+                         .flows = flows});
+      boxes_.insert(boxes_.end(), box.axes.begin(), box.axes.end());
+    }
+  }
+
+  // Tiles of one node are mostly of a few shapes.
+  std::uint32_t kind_of(NodeId id, const Cut& part, std::uint32_t core, bool adds, bool leaves) {
+    Shaped shaped{.op = part.op, .core = core, .adds = adds, .leaves = leaves};
+    for (const auto* list : {&part.inputs, &part.outputs})
+      for (const std::optional<Region>& region : *list) {
+        shaped.extents.push_back(region ? static_cast<std::int64_t>(region->axes.size()) : -1);
+        for (std::size_t a = 0; region && a < region->axes.size(); ++a)
+          shaped.extents.push_back(region->axes[a].size());
+      }
+    for (const Shaped& known : shapes_)
+      if (known.core == core && known.adds == adds && known.leaves == leaves && known.extents == shaped.extents &&
+          known.op == shaped.op)
+        return known.kind;
+    const Graph tile = alone(graph_, graph_[id], part);
+    work::Work work = lower(tile, tile.nodes[0]);
+    if (auto* vector = std::get_if<work::VectorWork>(&work); vector != nullptr && adds)
+      for (const work::Transfer& write : std::vector<work::Transfer>(vector->writes)) {
+        vector->reads.push_back(write);
+        vector->functions.push_back({work::ElementFunction::Add, write.elements});
+      }
+    shaped.kind = kinds_.find(core, work, adds, leaves);
+    if (shapes_.size() < kRememberedShapes) shapes_.push_back(shaped);
+    return shaped.kind;
+  }
+
+  // ---- Blocks ----
+
+  void make_blocks() {
+    std::vector<std::uint32_t> pieces_of(graph_.tensors.size(), 0);
+    for (const Piece& piece : pieces_) ++pieces_of[piece.root.index()];
+    std::vector<bool> has_producer(graph_.tensors.size(), false), ends(graph_.tensors.size(), false);
+    for (const Node& node : graph_.nodes)
+      for (const TensorId t : node.outputs)
+        if (t != kNoTensor) has_producer[t.index()] = true;
+    for (const TensorId t : graph_.outputs) ends[in_.storage.root(t).index()] = true;
+    for (std::uint32_t t = 0; t < graph_.tensors.size(); ++t)
+      if (graph_.tensors[t].overwrites != kNoTensor && !has_producer[in_.storage.root(TensorId{t}).index()])
+        ends[in_.storage.root(TensorId{t}).index()] = true;  // state that the next iteration begins with
+    out_.first_block.assign(graph_.tensors.size(), kNone);
+    for (std::uint32_t t = 0; t < graph_.tensors.size(); ++t) {
+      const TensorId id{t};
+      if (in_.storage.root(id) != id) continue;
+      const Tensor& tensor = graph_.tensors[t];
+      if (has_producer[t] && pieces_of[t] == 0) continue;
+      Grid& grid = out_.grids[t];
+      grid.finish(kFewCells + kCellsPerPiece * pieces_of[t]);
+      out_.first_block[t] = static_cast<std::uint32_t>(out_.blocks.size());
+      const double element_bits = bits_per_element(tensor.format);
+      for (std::size_t c = 0; c < grid.cells(); ++c) {
+        const Region cell = grid.cell(c);
+        Block block{.bytes = whole_bytes(static_cast<double>(elements(cell)) * element_bits),
+                    .starts_at_home = !has_producer[t],
+                    .ends_at_home = ends[t]};
+        if (!in_.hardware.offchip_efficiency.empty()) {
+          const std::int64_t run = run_of(tensor.shape, cell);
+          block.efficiency = plan::offchip_efficiency(
+              in_.hardware, whole_bytes(static_cast<double>(run) * element_bits), run < elements(cell));
+        }
+        out_.problem.blocks.push_back(block);
+        out_.blocks.push_back({.tensor = id, .cell = static_cast<std::uint32_t>(c)});
+      }
+    }
+    first_sum_block_ = static_cast<std::uint32_t>(out_.blocks.size());
+    for (const SumPlace& sum : sums_) {
+      out_.problem.blocks.push_back({.bytes = static_cast<std::int64_t>(std::ceil(sum.bytes - 1e-9))});
+      out_.blocks.push_back({.tensor = sum.tensor, .is_sum = true, .first_range = sum.first_range});
+    }
+  }
+
+  // Pieces to blocks; a block that a tile has twice is had once.
+  void touch_blocks() {
+    std::vector<std::uint32_t> seen(out_.blocks.size(), kNone);  // by block: where it was put for the tile at hand
+    for (Drafted& tile : tiles_) {
+      tile.first_touch = static_cast<std::uint32_t>(touches_.size());
+      const auto touch = [&](const Touch& t) {
+        if (seen[t.block] != kNone && seen[t.block] >= tile.first_touch) {
+          Touch& other = touches_[seen[t.block]];
+          const bool same_place = chip_.store(tile.info.core, static_cast<Slot>(other.slot)) ==
+                                  chip_.store(tile.info.core, static_cast<Slot>(t.slot));
+          if (same_place || t.writes || other.writes) {
+            if (t.writes) other.slot = t.slot;
+            other.reads = other.reads || t.reads;
+            other.writes = other.writes || t.writes;
+            other.flows = other.flows || t.flows;
+            return;
+          }
+        }
+        seen[t.block] = static_cast<std::uint32_t>(touches_.size());
+        touches_.push_back(t);
+      };
+      for (std::uint32_t i = 0; i < tile.pieces; ++i) {
+        const Piece& piece = pieces_[tile.first_piece + i];
+        const std::uint32_t first = out_.first_block[piece.root.index()];
+        const std::size_t rank = graph_[piece.root].shape.size();
+        out_.grids[piece.root.index()].for_each({boxes_.data() + piece.first_range, rank}, [&](std::size_t cell) {
+          touch({first + static_cast<std::uint32_t>(cell), piece.slot, piece.reads, piece.writes, piece.flows});
+        });
+      }
+      for (std::uint32_t i = 0; i < tile.sums; ++i) {
+        const SumTouch& sum = sum_touches_[tile.first_sum + i];
+        const Slot slot = tile.info.is_combination ? Slot::Input : Slot::Output;
+        touch({first_sum_block_ + sum.sum, static_cast<std::uint8_t>(slot), sum.reads, sum.writes, false});
+      }
+      tile.touches = static_cast<std::uint32_t>(touches_.size()) - tile.first_touch;
+    }
+    pieces_ = {};
+    boxes_ = {};
+  }
+
+  // ---- The problem ----
+
+  std::optional<Infeasible> unpriced() const {
+    for (const Drafted& tile : tiles_) {
+      const TileKind& kind = kinds_.kinds()[tile.info.kind];
+      if (kind.reason.empty()) continue;
+      return Infeasible{
+          .reason = fmt::format("a tile of '{}' has no mapping on core '{}': {}", graph_[tile.info.node].name,
+                                chip_.cores[tile.info.core].core.name, kind.reason),
+          .levers = {"smaller tiles, another core, larger memories, or a narrower format"}};
+    }
+    return std::nullopt;
+  }
+
+  void assemble() {
+    for (std::size_t g = 0; g < in_.decided.groups.size(); ++g) {
+      const plan::ChosenGroup& group = in_.decided.groups[g];
+      std::vector<std::uint32_t> members;
+      std::vector<GroupTile> tiles;
+      std::vector<TileAccess> accesses;
+      const bool is_plain = group.nodes.size() < 2 || group.order == plan::Order::BreadthFirst;
+      for (std::uint32_t n = 0; n < group.nodes.size(); ++n) {
+        const std::size_t node = group.nodes[n].index();
+        out_.group[node] = static_cast<std::uint32_t>(g);
+        for (std::uint32_t t = first_tile_[node]; t < first_tile_[node + 1]; ++t) {
+          members.push_back(t);
+          if (is_plain) continue;
+          tiles.push_back({n, static_cast<std::uint32_t>(accesses.size()), tiles_[t].touches});
+          for (std::uint32_t i = 0; i < tiles_[t].touches; ++i) {
+            const Touch& touch = touches_[tiles_[t].first_touch + i];
+            accesses.push_back({touch.block, touch.reads, touch.writes});
+          }
+        }
+      }
+      if (is_plain) {
+        for (const std::uint32_t t : members) add_tile(tiles_[t]);
+      } else {
+        for (const std::uint32_t t : order_tiles(tiles, accesses, group.nodes.size(), group.order))
+          add_tile(tiles_[members[t]]);
+      }
+    }
+  }
+
+  void add_tile(const Drafted& drafted) {
+    Problem& p = out_.problem;
+    const TileInfo& info = drafted.info;
+    const plan::CoreOnChip& core = chip_.cores[info.core];
+    const TileKind& kind = kinds_.kinds()[info.kind];
+    const bool on_array = std::holds_alternative<work::LoopNest>(kind.work);
+    Tile tile{.unit = on_array ? *core.array : *core.vector,
+              .cycles = kind.cost.cycles,
+              .first_use = static_cast<std::uint32_t>(p.uses.size()),
+              .first_flow = static_cast<std::uint32_t>(p.flows.size())};
+    const std::optional<StoreId> gate = gate_of(core);
+    // Bytes of each slot that is at home: what flows is shared out over its blocks.
+    std::array<double, 3> bytes_at_home{};
+    const auto touches = std::span(touches_).subspan(drafted.first_touch, drafted.touches);
+    for (const Touch& t : touches)
+      if (core.stores[t.slot] == chip_.machine.home)
+        bytes_at_home[t.slot] += static_cast<double>(p.blocks[t.block].bytes);
+    for (const Touch& t : touches) {
+      const StoreId store = core.stores[t.slot];
+      const Access access = !t.writes ? Access::Read : t.reads ? Access::Update : Access::Write;
+      const bool is_at_home = store == chip_.machine.home;
+      if (!t.flows && !(is_at_home && gate)) {
+        p.uses.push_back({BlockId{t.block}, store, access});
+        continue;
+      }
+      double bytes = static_cast<double>(p.blocks[t.block].bytes) * (access == Access::Update ? 2 : 1);
+      if (is_at_home) {
+        const double all = kind.cost.home_reads[t.slot] + kind.cost.home_writes[t.slot];
+        bytes =
+            bytes_at_home[t.slot] > 0 ? all * static_cast<double>(p.blocks[t.block].bytes) / bytes_at_home[t.slot] : 0;
+      } else if (on_array || std::get<work::VectorWork>(kind.work).indirect) {
+        bytes = std::min(bytes, touched_bytes(kind, t));
+      }
+      p.flows.push_back({BlockId{t.block}, access, is_at_home ? *gate : store, bytes});
+      out_.flow_is_extra.push_back(!is_at_home);
+    }
+    tile.uses = static_cast<std::uint32_t>(p.uses.size()) - tile.first_use;
+    tile.flows = static_cast<std::uint32_t>(p.flows.size()) - tile.first_flow;
+    p.tiles.push_back(tile);
+    out_.tiles.push_back(info);
+  }
+
+  // Of an operand by index: no more than is looked up.
+  double touched_bytes(const TileKind& kind, const Touch& t) const {
+    const auto* vector = std::get_if<work::VectorWork>(&kind.work);
+    double most = 0;
+    if (vector != nullptr)
+      for (const auto* list : {&vector->reads, &vector->writes})
+        for (const work::Transfer& transfer : *list)
+          if (t.writes == (list == &vector->writes))
+            most = std::max(most, static_cast<double>(transfer.elements) * bits_per_element(transfer.format));
+    return most / kBitsPerByte;
+  }
+
+  // Where what flows between the home and a core's array passes.
+  std::optional<StoreId> gate_of(const plan::CoreOnChip& core) const {
+    for (const StoreId store : core.stores)
+      if (store != chip_.machine.home) return store;
+    return std::nullopt;
+  }
+
+  void note_kinds() {
+    for (const TileKind& kind : out_.kinds)
+      for (const std::string& note : kind.notes)
+        if (std::find(out_.notes.begin(), out_.notes.end(), note) == out_.notes.end()) out_.notes.push_back(note);
+  }
+
+  struct Shaped {
+    Op op{};
+    std::uint32_t core = 0;
+    bool adds = false, leaves = false;
+    std::vector<std::int64_t> extents{};
+    std::uint32_t kind = 0;
+  };
+  static constexpr std::size_t kFewCells = 4096, kCellsPerPiece = 16;
+
+  const TilingInput& in_;
+  const Graph& graph_;
+  const plan::Chip& chip_;
+  TileKinds kinds_;
+  Tiled out_;
+  std::vector<Drafted> tiles_;
+  std::vector<std::uint32_t> first_tile_;  // by node
+  std::vector<Piece> pieces_;
+  std::vector<Range> boxes_;
+  std::vector<Touch> touches_;
+  std::vector<SumPlace> sums_;
+  std::vector<SumTouch> sum_touches_;
+  std::uint32_t first_sum_block_ = 0;
+  std::vector<bool> input_flows_, output_flows_;
+  std::vector<Shaped> shapes_;
+  std::vector<Place> results_;
+};
+
+}  // namespace
+
+std::variant<Tiled, Infeasible> tile(const TilingInput& input) { return Tiler(input).run(); }
+
+}  // namespace monet::schedule
