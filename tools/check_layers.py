@@ -32,9 +32,10 @@ ROOMS = {
     "rewrite": (5, "base numeric work graph interpret"),
     "plan": (6, "base numeric work graph hardware cost"),
     "schedule": (7, "base numeric work graph hardware cost plan"),
-    "report": (10, "base numeric work hardware cost"),
-    "verbs": (11, "base numeric work graph hardware cost interpret onnx models training rewrite plan schedule report"),
-    "cli": (12, "base numeric work graph hardware cost interpret onnx models training rewrite plan schedule report verbs"),
+    "replay": (8, "base numeric work graph hardware cost interpret plan schedule"),
+    "report": (10, "base numeric work graph hardware cost plan schedule"),
+    "verbs": (11, "base numeric work graph hardware cost interpret onnx models training rewrite plan schedule replay report"),
+    "cli": (12, "base numeric work graph hardware cost interpret onnx models training rewrite plan schedule replay report verbs"),
 }
 
 # First part of a third-party include: rooms whose .cpp files may have it.

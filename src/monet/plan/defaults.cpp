@@ -191,7 +191,7 @@ Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::
                        const std::vector<double>& one) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const StoreId store = chip_.store(choice.cores[0], operands[i].slot);
-      if (store == chip_.machine.home) continue;
+      if (store == chip_.machine.home && chip_.home_is_offchip) continue;
       if (one[i] > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes)) continue;
       sums[store] += all[i];
     }

@@ -52,6 +52,7 @@ class Builder {
     if (chip_.cores.empty()) fail("no core computes", "give one an array or a vector unit");
     add_channels();
     add_routes();
+    chip_.home_is_offchip = hw_.offchip || home_->kind == hardware::MemoryKind::Dram;
     chip_.clock_hz = hw_.clock_hz.value;
     if (chip_.clock_hz > 0)
       for (const Core& core : hw_.cores)

@@ -71,6 +71,7 @@ struct CoreOnChip {
 struct Chip {
   Machine machine{};
   std::vector<CoreOnChip> cores{};  // that compute
+  bool home_is_offchip = true;      // else it is the highest memory on the chip
   double clock_hz = 0;              // 0: not given
   double leakage_pj_per_cycle = 0;  // of all memories; 0 without a clock
 

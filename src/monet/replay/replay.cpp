@@ -1,0 +1,1 @@
+#include "monet/replay/replay.h"

@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "monet/interpret/array.h"
+#include "monet/schedule/evaluation.h"
+
+namespace monet::replay {
+
+// A schedule carried out on numbers: every tile computes from what lies in its stores at the planned addresses at that
+// time, every transfer carries values from one store to the other, and what is freed or overwritten is gone. If what
+// comes home equals what the interpreter computes, halos, lifetimes, order and capacity are right, all at once.
+
+struct Fault {
+  double time = 0;
+  std::string what{};  // which tile or transfer, which tensor, where, and what was wrong
+};
+
+struct Replayed {
+  Values<double> values{};      // of every tensor of the graph's outputs, and every storage that ends at home
+  std::vector<Fault> faults{};  // the first few
+  std::uint64_t tiles = 0, transfers = 0;
+  double bytes_moved = 0;
+};
+
+struct ReplayOptions {
+  std::uint64_t step = 0;  // of dropout
+  std::size_t most_faults = 20;
+};
+
+// `sources` holds every source tensor (initial_values).
+Replayed replay(const Graph& graph, const Storage& storage, const std::vector<plan::Facts>& facts,
+                const schedule::Tiled& tiled, const schedule::Timeline& timeline, const Values<double>& sources,
+                const ReplayOptions& options = {});
+
+}  // namespace monet::replay

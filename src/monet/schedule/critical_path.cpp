@@ -1,0 +1,71 @@
+#include <algorithm>
+
+#include "monet/schedule/evaluation.h"
+
+namespace monet::schedule {
+namespace {
+
+struct Event {
+  PathStep::Kind kind = PathStep::Kind::Tile;
+  std::uint32_t index = 0;
+  double start = 0, end = 0;
+  Cause cause{};
+};
+
+}  // namespace
+
+// Backwards from what ended last, by causes; where an event names none, whatever ended last before it began.
+std::vector<PathStep> critical_path(const Timeline& timeline) {
+  const auto tile = [&](std::uint32_t i) {
+    const TileTime& t = timeline.tiles[i];
+    return Event{PathStep::Kind::Tile, i, t.start, t.end, t.cause};
+  };
+  const auto transfer = [&](std::uint32_t i) {
+    const Transfer& t = timeline.transfers[i];
+    return Event{PathStep::Kind::Transfer, i, t.start, t.end, t.cause};
+  };
+  std::vector<Event> by_end;
+  by_end.reserve(timeline.tiles.size() + timeline.transfers.size());
+  for (std::uint32_t i = 0; i < timeline.tiles.size(); ++i) by_end.push_back(tile(i));
+  for (std::uint32_t i = 0; i < timeline.transfers.size(); ++i) by_end.push_back(transfer(i));
+  std::stable_sort(by_end.begin(), by_end.end(), [](const Event& a, const Event& b) { return a.end < b.end; });
+  std::vector<PathStep> path;
+  if (by_end.empty()) return path;
+  double cursor = timeline.cycles;
+  Event at = by_end.back();
+  for (;;) {
+    const double from = std::min(cursor, at.start);
+    Event next;
+    bool has_next = false;
+    switch (at.cause.kind) {
+      case Cause::Kind::Unit:
+      case Cause::Kind::Tile: next = tile(at.cause.index), has_next = true; break;
+      case Cause::Kind::Transfer:
+      case Cause::Kind::Channel: next = transfer(at.cause.index), has_next = true; break;
+      case Cause::Kind::Nothing: break;
+    }
+    // A cause that ends later than its effect begins (a place shared in time) leads nowhere new.
+    if (has_next && next.end > from) has_next = false;
+    if (!has_next) {
+      const auto after = std::upper_bound(by_end.begin(), by_end.end(), from,
+                                          [](double time, const Event& e) { return time < e.end; });
+      for (auto i = after; i != by_end.begin();) {
+        --i;
+        if (i->start >= from) continue;  // takes no time: leads nowhere
+        next = *i;
+        has_next = true;
+        break;
+      }
+    }
+    const double to = cursor;
+    const double begin = has_next ? std::min(next.end, from) : 0;
+    if (to > begin) path.push_back({at.kind, at.index, begin, to});
+    cursor = begin;
+    if (!has_next || cursor <= 0) break;
+    at = next;
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+}  // namespace monet::schedule
