@@ -8,6 +8,7 @@
 #include "monet/base/nearest.h"
 #include "monet/cli/commands.h"
 #include "monet/cli/commands_cost.h"
+#include "monet/cli/commands_evaluate.h"
 #include "monet/report/document.h"
 
 namespace {
@@ -125,17 +126,54 @@ void finish(ModelRequest& m, const RawModel& raw) {
   }
 }
 
+std::vector<std::pair<std::string, std::string>> settings_of(const std::vector<std::string>& items) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const std::string& item : items) {
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw InputError(Diagnostic{.where = "--set", .message = fmt::format("'{}' is not name=value", item)});
+    settings.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+  }
+  return settings;
+}
+
 void finish(MapRequest& r, const RawMap& raw) {
   finish(r.layer.model, raw.model);
   if (!raw.spatials.empty()) r.spatials = positive("--spatials", raw.spatials);
   if (!raw.time.empty()) r.time_s = seconds("--time", raw.time);
   if (!raw.threads.empty()) r.threads = static_cast<std::size_t>(positive("--threads", raw.threads));
-  for (const std::string& item : raw.settings) {
-    const std::size_t equals = item.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw InputError(Diagnostic{.where = "--set", .message = fmt::format("'{}' is not name=value", item)});
-    r.parameters.emplace_back(item.substr(0, equals), item.substr(equals + 1));
-  }
+  r.parameters = settings_of(raw.settings);
+}
+
+struct RawEvaluate {
+  RawModel model;
+  std::string iterations, threads, wgrad = "direct";
+  std::vector<std::string> settings;
+};
+
+void add_evaluate_options(CLI::App& app, EvaluateRequest& r, RawEvaluate& raw) {
+  add_model_options(app, r.model, raw.model);
+  app.add_option("--on", r.hardware, "a built-in chip or a YAML file")->required();
+  app.add_option("--set", raw.settings, "name=value for a parameter of the chip's file; can be repeated");
+  app.add_option("--mode", r.mode, "training, inference or both")->capture_default_str();
+  app.add_option("--plan", r.plan, "a plan (docs/plan.md) or a Stream mapping file; what it leaves out is decided");
+  app.add_option("--stacks", r.stacks, "fused groups of layers: \"[(0, 1, 2), (3,)]\", by number or name");
+  app.add_option("--wgrad", raw.wgrad, "convolution weight gradients as loop nests (direct) or by im2col")
+      ->capture_default_str();
+  app.add_option("--iterations", raw.iterations, "so many iterations one after the other (default 1)");
+  app.add_option("--cache", r.cache, "a file of mappings found before: read if it is there, written with what is new");
+  app.add_option("--threads", raw.threads, "mappings searched at once (default: as many as there are cores)");
+}
+
+void finish(EvaluateRequest& r, const RawEvaluate& raw) {
+  finish(r.model, raw.model);
+  if (raw.wgrad != "direct" && raw.wgrad != "im2col")
+    throw InputError(Diagnostic{
+        .where = "--wgrad", .message = fmt::format("unknown value '{}'", raw.wgrad), .hint = "known: direct, im2col"});
+  r.im2col_weight_gradient = raw.wgrad == "im2col";
+  if (!raw.iterations.empty()) r.iterations = positive("--iterations", raw.iterations);
+  if (!raw.threads.empty()) r.threads = static_cast<std::size_t>(positive("--threads", raw.threads));
+  r.parameters = settings_of(raw.settings);
 }
 
 // What the verb does not know, with the nearest of its own options.
@@ -258,6 +296,18 @@ int parse_and_run(int argc, char** argv) {
   map->callback([&] {
     finish(map_command.request, raw_map);
     code = run_map(map_command, output);
+  });
+
+  EvaluateCommand evaluate_command;
+  RawEvaluate raw_evaluate;
+  CLI::App* evaluate =
+      app.add_subcommand("evaluate", "latency, energy and memory over time of one iteration on a chip");
+  add_evaluate_options(*evaluate, evaluate_command.request, raw_evaluate);
+  evaluate->add_option("--out", evaluate_command.out, "write result and plan into this folder (for explain, compare)");
+  add_output_options(*evaluate, output);
+  evaluate->callback([&] {
+    finish(evaluate_command.request, raw_evaluate);
+    code = run_evaluate(evaluate_command, output);
   });
 
   ExplainRequest explain_request;
