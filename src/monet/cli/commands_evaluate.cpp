@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "monet/base/file.h"
@@ -33,6 +34,40 @@ int run_evaluate(const EvaluateCommand& command, const Output& output) {
   }
   fmt::print("{}", output.json ? document : text(run, command.request));
   return run.is_feasible() ? 0 : 1;
+}
+
+int run_sweep(const SweepCommand& command, const Output& output) {
+  const Clock clock;
+  const Sweep result = sweep(command.request);
+  if (!output.quiet) print_diagnostics(result.warnings);
+  const EvaluateRequest& base = command.request.base;
+  const std::string document = dump(Document{"sweep", result.inputs,
+                                             Json::object()
+                                                 .set("model", base.model.model)
+                                                 .set("on", base.hardware)
+                                                 .set("mode", base.mode)
+                                                 .set("vary", Json(command.request.vary)),
+                                             json(result), clock.seconds()});
+  if (!command.out.empty()) {
+    make_folder(command.out);
+    write_file(command.out + "/points.csv", csv(result));
+    write_file(command.out + "/result.json", document);
+  }
+  fmt::print("{}", output.json ? document : text(result, command.request));
+  const bool any =
+      std::any_of(result.points.begin(), result.points.end(), [](const SweepPoint& p) { return p.is_feasible; });
+  return any ? 0 : 1;
+}
+
+int run_compare(const std::string& first, const std::string& second, const Output& output) {
+  const Clock clock;
+  const RunComparison result = compare_runs(first, second);
+  if (output.json)
+    fmt::print("{}", dump(Document{"compare", result.inputs, Json::object().set("first", first).set("second", second),
+                                   json(result), clock.seconds()}));
+  else
+    fmt::print("{}", text(result));
+  return 0;
 }
 
 int run_explain_run(const ExplainRunRequest& request, const Output& output) {

@@ -1,7 +1,9 @@
 #pragma once
 #include "monet/cli/commands.h"
+#include "monet/verbs/compare.h"
 #include "monet/verbs/evaluate.h"
 #include "monet/verbs/explain_run.h"
+#include "monet/verbs/sweep.h"
 
 // The verbs about whole iterations on a chip.
 
@@ -12,7 +14,14 @@ struct EvaluateCommand {
   std::string out{};  // a folder for the result
 };
 
+struct SweepCommand {
+  SweepRequest request{};
+  std::string out{};  // a folder for the result and the table
+};
+
 int run_evaluate(const EvaluateCommand& command, const Output& output);
+int run_sweep(const SweepCommand& command, const Output& output);
+int run_compare(const std::string& first, const std::string& second, const Output& output);
 int run_explain_run(const ExplainRunRequest& request, const Output& output);
 
 }  // namespace monet::cli

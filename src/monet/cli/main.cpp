@@ -310,6 +310,32 @@ int parse_and_run(int argc, char** argv) {
     code = run_evaluate(evaluate_command, output);
   });
 
+  SweepCommand sweep_command;
+  RawEvaluate raw_sweep;
+  CLI::App* sweep =
+      app.add_subcommand("sweep", "how an evaluation moves with batch, sequence length, bandwidth, memory, …");
+  add_evaluate_options(*sweep, sweep_command.request.base, raw_sweep);
+  sweep
+      ->add_option(
+          "--vary", sweep_command.request.vary,
+          "NAME=V1,V2,…: batch, microbatches, optimizer, precision, an option of the model, a --dim, a parameter "
+          "of the chip, or a factor on its offchip_bandwidth, link_bandwidth or onchip_memory; can be repeated")
+      ->required();
+  sweep->add_option("--out", sweep_command.out, "write result.json and points.csv into this folder");
+  add_output_options(*sweep, output);
+  sweep->callback([&] {
+    finish(sweep_command.request.base, raw_sweep);
+    code = run_sweep(sweep_command, output);
+  });
+
+  std::string first_run, second_run;
+  CLI::App* compare =
+      app.add_subcommand("compare", "what differs between two runs of evaluate, and which parts make it");
+  compare->add_option("RUN", first_run, "a folder written by evaluate --out")->required();
+  compare->add_option("OTHER", second_run, "another one")->required();
+  add_output_options(*compare, output);
+  compare->callback([&] { code = run_compare(first_run, second_run, output); });
+
   ExplainRequest explain_request;
   RawMap raw_explain;
   CLI::App* explain = app.add_subcommand("explain", "where a figure comes from, what bounds it, what would help");

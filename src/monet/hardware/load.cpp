@@ -16,6 +16,8 @@ Loaded load(const config::Tree& tree, Sources& sources, const LoadOptions& optio
     findings.error(root, "only files of MONET's own form have parameters to set");
   if (looks_like_monet(root)) {
     loaded.form = "MONET hardware";
+    if (const auto parameters = root.find("parameters"); parameters && parameters->is_map())
+      for (std::size_t i = 0; i < parameters->size(); ++i) loaded.parameters.emplace_back(parameters->key(i).text());
     const config::ResolveOptions resolve{
         .open = [&](const std::string& path) -> const config::Tree& { return sources.open(path); },
         .overrides = options.parameters};

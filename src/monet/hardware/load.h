@@ -22,8 +22,9 @@ struct Loaded {
   Hardware hardware{};
   std::string form{};  // "MONET hardware", "ZigZag accelerator", "Stream accelerator"
   std::vector<Diagnostic> warnings{};
-  std::vector<SourceFile> files{};  // the file and all that it takes in
-  Origins origins{};                // the line of each figure
+  std::vector<std::string> parameters{};  // names of those the file has
+  std::vector<SourceFile> files{};        // the file and all that it takes in
+  Origins origins{};                      // the line of each figure
 };
 
 // Both throw InputError with everything wrong in the file.

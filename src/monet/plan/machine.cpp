@@ -267,6 +267,33 @@ class Builder {
 
 Chip chip_of(const Hardware& hardware) { return Builder(hardware).build(); }
 
+void scale(Chip& chip, const ChipScale& factors) {
+  Machine& m = chip.machine;
+  std::vector<bool> is_on_way(m.channels.size(), false);
+  for (std::uint32_t s = 0; s < m.stores.size(); ++s)
+    for (const Route* route : {&m.route(m.home, StoreId{s}), &m.route(StoreId{s}, m.home)})
+      for (const ChannelId c : route->channels) is_on_way[c.index()] = true;
+  for (std::size_t c = 0; c < m.channels.size(); ++c)
+    m.channels[c].bytes_per_cycle *= is_on_way[c] ? factors.offchip_bandwidth : factors.link_bandwidth;
+  for (std::uint32_t s = 0; s < m.stores.size(); ++s) {
+    if (StoreId{s} == m.home) {
+      m.stores[s].bytes_per_cycle *= factors.offchip_bandwidth;
+    } else {
+      m.stores[s].bytes = static_cast<std::int64_t>(static_cast<double>(m.stores[s].bytes) * factors.onchip_memory);
+    }
+  }
+  // The cost model sees the same memories.
+  if (factors.onchip_memory == 1) return;
+  for (CoreOnChip& core : chip.cores)
+    for (const Slot slot : hardware::kSlots) {
+      if (chip.machine.home == core.stores[static_cast<std::size_t>(slot)]) continue;
+      Memory* top = nullptr;
+      for (Memory& memory : core.core.memories)
+        if (holds(memory, slot)) top = &memory;
+      if (top != nullptr) top->size_bits = 8 * m.stores[core.stores[static_cast<std::size_t>(slot)].index()].bytes;
+    }
+}
+
 double offchip_efficiency(const Hardware& hardware, std::int64_t burst_bytes, bool has_gaps) {
   // The entry with the longest burst that this one reaches; with gaps, of those that state a stride if any does.
   double best = 1;

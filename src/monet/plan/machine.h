@@ -83,6 +83,13 @@ struct Chip {
 // Throws InputError if nothing computes, or a core has no way to the home.
 Chip chip_of(const hardware::Hardware& hardware);
 
+// Factors on a chip's figures, for what-if questions. Energies a byte stay.
+struct ChipScale {
+  double offchip_bandwidth = 1, link_bandwidth = 1, onchip_memory = 1;
+  bool operator==(const ChipScale&) const = default;
+};
+void scale(Chip& chip, const ChipScale& factors);
+
 // Part of the home's bandwidth that runs of so many bytes reach, one after the other or with gaps.
 double offchip_efficiency(const hardware::Hardware& hardware, std::int64_t burst_bytes, bool has_gaps);
 

@@ -94,6 +94,7 @@ EvaluateRun evaluate(const EvaluateRequest& request, cost::Cache& cache) {
   EvaluateRun run;
   run.loaded = describe_hardware({.hardware = request.hardware, .parameters = request.parameters});
   run.chip = plan::chip_of(run.loaded.hardware);
+  plan::scale(run.chip, request.scale);
   run.inputs = document_inputs(run.loaded);
   run.warnings = run.loaded.warnings;
   if (request.mode != "inference") evaluate_mode(request, "training", cache, run);

@@ -23,6 +23,7 @@ struct EvaluateRequest {
   ModelRequest model{};
   std::string hardware{};
   std::vector<std::pair<std::string, std::string>> parameters{};  // of the chip's file
+  plan::ChipScale scale{};                                        // what if the chip were wider or larger
   std::string mode = "training";                                  // inference, both
   std::string plan{};                                             // a plan, or a Stream mapping file
   std::string stacks{};                                           // fused groups as Stream's scripts word them

@@ -1,0 +1,200 @@
+#include "monet/verbs/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "monet/base/config.h"
+#include "monet/base/file.h"
+#include "monet/base/sha256.h"
+#include "monet/report/nest.h"
+#include "monet/report/table.h"
+
+namespace monet {
+namespace {
+
+using config::Value;
+
+constexpr std::size_t kShown = 10;
+
+config::Tree read_run(const std::string& folder, std::vector<DocumentInput>& inputs) {
+  const std::string path = folder + "/result.json";
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    throw InputError(Diagnostic{.where = "RUN",
+                                .message = fmt::format("'{}' holds no result.json", folder.substr(0, 80)),
+                                .hint = "monet evaluate … --out DIR writes one"});
+  const std::string bytes = read_file(path);
+  inputs.push_back({inputs.empty() ? "first" : "second", path, sha256_hex(bytes)});
+  config::Tree tree = config::parse_json(bytes, path);
+  const Value root = tree.root();
+  const auto monet = root.is_map() ? root.find("monet") : std::nullopt;
+  const auto command = monet && monet->is_map() ? monet->find("command") : std::nullopt;
+  const auto result = root.is_map() ? root.find("result") : std::nullopt;
+  if (!command || !command->is_scalar() || command->text() != "evaluate" || !result || !result->is_map())
+    throw InputError(Diagnostic{.file = path, .message = "not the result of `monet evaluate --out`"});
+  return tree;
+}
+
+std::optional<double> number(const std::optional<Value>& value) {
+  if (!value || !value->is_scalar()) return std::nullopt;
+  const std::string_view text = value->text();
+  double out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+// Every number below a map, by its keys with slashes between.
+void flatten(const Value& value, const std::string& prefix, std::map<std::string, double>& out) {
+  if (value.is_map()) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const std::string key(value.key(i).text());
+      flatten(value[i], prefix.empty() ? key : prefix + "/" + key, out);
+    }
+  } else if (const auto n = number(value)) {
+    out[prefix] += *n;
+  }
+}
+
+// The same for a list of named things: one figure of each.
+std::map<std::string, double> by_name(const Value& result, std::string_view list, std::string_view figure) {
+  std::map<std::string, double> out;
+  const auto items = result.find(list);
+  for (std::size_t i = 0; items && items->is_sequence() && i < items->size(); ++i) {
+    const Value item = (*items)[i];
+    const auto name = item.is_map() ? item.find("name") : std::nullopt;
+    const auto value = item.is_map() ? number(item.find(figure)) : std::nullopt;
+    if (name && name->is_scalar() && value) out[std::string(name->text())] += *value;
+  }
+  return out;
+}
+
+std::vector<Difference> differences(const std::map<std::string, double>& a, const std::map<std::string, double>& b) {
+  std::map<std::string, Difference> all;
+  for (const auto& [name, value] : a) all[name].first = value;
+  for (const auto& [name, value] : b) all[name].second = value;
+  std::vector<Difference> out;
+  for (auto& [name, d] : all) {
+    d.name = name;
+    if (d.first != d.second) out.push_back(d);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Difference& x, const Difference& y) {
+    return std::abs(x.change()) > std::abs(y.change());
+  });
+  return out;
+}
+
+void add_figures(const std::string& prefix, const Value& a, const Value& b, RunComparison& out) {
+  const auto total = [&](std::string_view key) {
+    return Difference{std::string(key), number(a.find(key)).value_or(0), number(b.find(key)).value_or(0)};
+  };
+  const auto parts = [&](std::string_view key) {
+    std::map<std::string, double> x, y;
+    if (const auto v = a.find(key)) flatten(*v, "", x);
+    if (const auto v = b.find(key)) flatten(*v, "", y);
+    return differences(x, y);
+  };
+  const auto nodes = [&](std::string_view figure) {
+    return differences(by_name(a, "nodes", figure), by_name(b, "nodes", figure));
+  };
+  out.figures.push_back(
+      {prefix + "latency, by phase", "cycles", total("latency_cycles"), parts("latency_by_phase_cycles")});
+  out.figures.push_back({prefix + "busy cycles of the nodes", "cycles", Difference(), nodes("busy_cycles")});
+  out.figures.push_back({prefix + "energy, by part", "pJ", total("energy_pj"), parts("energy_breakdown_pj")});
+  out.figures.push_back({prefix + "energy, by phase", "pJ", total("energy_pj"), parts("energy_by_phase_pj")});
+  out.figures.push_back({prefix + "energy of the nodes", "pJ", Difference(), nodes("energy_pj")});
+  out.figures.push_back({prefix + "peak memory", "B", total("peak_total_bytes"), parts("peak_memory_bytes")});
+  out.figures.push_back({prefix + "memory at its peak, by use", "B", Difference(), parts("memory_at_peak_bytes")});
+  out.figures.push_back({prefix + "off-chip bytes of the nodes", "B", Difference(), nodes("offchip_bytes")});
+}
+
+std::string amount(double value, const std::string& unit) {
+  if (unit == "pJ") return (value < 0 ? "-" : "") + energy_text(std::abs(value));
+  if (unit == "B") return (value < 0 ? "-" : "") + byte_count(static_cast<std::uint64_t>(std::abs(value)));
+  return quantity(value);
+}
+
+std::string percent(const Difference& d) {
+  if (d.first == 0) return d.second == 0 ? "" : "new";
+  return fmt::format("{:+.1f} %", 100 * d.change() / d.first);
+}
+
+}  // namespace
+
+RunComparison compare_runs(const std::string& first, const std::string& second) {
+  RunComparison out{.first = first, .second = second};
+  const config::Tree a = read_run(first, out.inputs), b = read_run(second, out.inputs);
+  const auto options = [](const config::Tree& tree) {
+    std::map<std::string, std::string> values;
+    const auto found = tree.root().find("options");
+    for (std::size_t i = 0; found && found->is_map() && i < found->size(); ++i)
+      if ((*found)[i].is_scalar()) values[std::string(found->key(i).text())] = std::string((*found)[i].text());
+    return values;
+  };
+  std::map<std::string, std::string> x = options(a), y = options(b);
+  for (const auto& [key, value] : y) x.try_emplace(key, "none");
+  for (const auto& [key, value] : x) {
+    const auto at = y.find(key);
+    const std::string other = at == y.end() ? "none" : at->second;
+    if (value != other)
+      out.options.push_back(
+          fmt::format("{}: {}, {}", key, value.empty() ? "default" : value, other.empty() ? "default" : other));
+  }
+  const Value ra = *a.root().find("result"), rb = *b.root().find("result");
+  bool has_modes = false;
+  for (const char* mode : {"training", "inference"}) {
+    const auto ma = ra.find(mode), mb = rb.find(mode);
+    if (!ma || !mb || !ma->is_map() || !mb->is_map()) continue;
+    has_modes = true;
+    add_figures(std::string(mode) + " ", *ma, *mb, out);
+  }
+  if (!has_modes) add_figures("", ra, rb, out);
+  return out;
+}
+
+std::string text(const RunComparison& c) {
+  std::string out = fmt::format("{} and {}\n", c.first, c.second);
+  for (const std::string& option : c.options) out += fmt::format("  {}\n", option);
+  for (const ComparedFigure& figure : c.figures) {
+    if (figure.parts.empty() && figure.total.name.empty()) continue;
+    Table table({figure.title, "first", "second", "change", ""});
+    if (!figure.total.name.empty())
+      table.row({"total", amount(figure.total.first, figure.unit), amount(figure.total.second, figure.unit),
+                 amount(figure.total.change(), figure.unit), percent(figure.total)});
+    for (std::size_t i = 0; i < figure.parts.size() && i < kShown; ++i) {
+      const Difference& d = figure.parts[i];
+      table.row({"  " + d.name, amount(d.first, figure.unit), amount(d.second, figure.unit),
+                 amount(d.change(), figure.unit), percent(d)});
+    }
+    if (figure.parts.size() > kShown) table.row({fmt::format("  … {} more", figure.parts.size() - kShown)});
+    out += "\n" + table.text("");
+  }
+  return out;
+}
+
+Json json(const RunComparison& c) {
+  Json figures = Json::array();
+  for (const ComparedFigure& figure : c.figures) {
+    Json parts = Json::array();
+    for (const Difference& d : figure.parts)
+      parts.push(
+          Json::object().set("name", d.name).set("first", d.first).set("second", d.second).set("change", d.change()));
+    Json entry = Json::object().set("title", figure.title).set("unit", figure.unit);
+    if (!figure.total.name.empty())
+      entry.set("first", figure.total.first).set("second", figure.total.second).set("change", figure.total.change());
+    figures.push(entry.set("parts", std::move(parts)));
+  }
+  return Json::object()
+      .set("first", c.first)
+      .set("second", c.second)
+      .set("options", Json(c.options))
+      .set("figures", std::move(figures));
+}
+
+}  // namespace monet

@@ -1,0 +1,237 @@
+#include "monet/verbs/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "monet/base/nearest.h"
+#include "monet/report/nest.h"
+#include "monet/report/table.h"
+#include "monet/verbs/cost_cache.h"
+#include "monet/verbs/hardware.h"
+
+namespace monet {
+namespace {
+
+constexpr std::size_t kMostPoints = 100'000;
+
+[[noreturn]] void refuse(std::string message, std::string hint = "") {
+  throw InputError(Diagnostic{.where = "--vary", .message = std::move(message), .hint = std::move(hint)});
+}
+
+SweepAxis parse_axis(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    refuse(fmt::format("'{}' is not name=value,value,…", text.substr(0, 60)), "such as batch=1,2,4");
+  SweepAxis axis{.name = text.substr(0, equals)};
+  for (std::size_t at = equals + 1; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    if (comma == at) refuse(fmt::format("an empty value in '{}'", text.substr(0, 60)));
+    axis.values.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return axis;
+}
+
+std::int64_t whole(const std::string& name, const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 1)
+    refuse(fmt::format("{} of '{}' is not a whole number above zero", name, text.substr(0, 40)));
+  return value;
+}
+
+double factor(const std::string& name, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || value > 1e6)
+    refuse(fmt::format("{} of '{}' is not a factor above zero", name, text.substr(0, 40)));
+  return value;
+}
+
+// "resnet18:image=32" with image=64.
+std::string with_option(const std::string& model, const std::string& name, const std::string& value) {
+  const std::size_t colon = model.find(':');
+  std::string out = model.substr(0, colon);
+  char mark = ':';
+  if (colon != std::string::npos)
+    for (std::size_t at = colon + 1; at < model.size();) {
+      const std::size_t comma = std::min(model.find(',', at), model.size());
+      const std::string item = model.substr(at, comma - at);
+      if (!item.starts_with(name + "=")) {
+        out += mark + item;
+        mark = ',';
+      }
+      at = comma + 1;
+    }
+  return out + mark + name + "=" + value;
+}
+
+bool is_file(const std::string& model) { return model.ends_with(".onnx") || model.ends_with(".monet"); }
+
+void apply(const std::string& name, const std::string& value, const std::vector<std::string>& chip_parameters,
+           EvaluateRequest& r) {
+  if (name == "batch") {
+    r.model.batch = whole(name, value);
+  } else if (name == "microbatches") {
+    r.model.microbatches = whole(name, value);
+  } else if (name == "iterations") {
+    r.iterations = whole(name, value);
+  } else if (name == "optimizer") {
+    r.model.optimizer = value;
+  } else if (name == "precision") {
+    r.model.precision = value;
+  } else if (name == "offchip_bandwidth") {
+    r.scale.offchip_bandwidth = factor(name, value);
+  } else if (name == "link_bandwidth") {
+    r.scale.link_bandwidth = factor(name, value);
+  } else if (name == "onchip_memory") {
+    r.scale.onchip_memory = factor(name, value);
+  } else if (std::find(chip_parameters.begin(), chip_parameters.end(), name) != chip_parameters.end()) {
+    std::erase_if(r.parameters, [&](const auto& p) { return p.first == name; });
+    r.parameters.emplace_back(name, value);
+  } else if (is_file(r.model.model)) {
+    r.model.dims[name] = whole(name, value);
+  } else {
+    r.model.model = with_option(r.model.model, name, value);
+  }
+}
+
+SweepPoint point_of(const EvaluateRun& run, const Evaluated& mode) {
+  SweepPoint p{.is_feasible = mode.is_feasible(), .mode = mode.mode};
+  if (!mode.is_feasible()) {
+    p.reason = std::get<schedule::Infeasible>(mode.outcome).reason;
+    return p;
+  }
+  const schedule::Evaluation& e = mode.result();
+  p.latency_cycles = e.latency;
+  p.latency_s = e.clock_hz > 0 ? e.latency / e.clock_hz : 0;
+  p.energy_pj = e.energy.total();
+  p.peak_total_bytes = e.peak_total_bytes;
+  const schedule::StoreUse& home = e.stores[run.chip.machine.home.index()];
+  p.peak_offchip_bytes = home.peak_bytes;
+  p.offchip_bytes = home.bytes_in + home.bytes_out;
+  p.tiles = e.tiled.tiles.size();
+  double could = 0;
+  plan::Facts nest;
+  nest.is_nest = true;
+  for (std::size_t c = 0; c < run.chip.cores.size(); ++c)
+    if (run.chip.cores[c].core.array && e.core_macs[c] > 0) could += lanes(run.chip.cores[c], nest) * e.latency;
+  for (const double macs : e.macs) p.macs += macs;
+  p.utilisation = could > 0 ? p.macs / could : 0;
+  const std::vector<TimeSpent> spent = time_spent(run.chip, e);
+  if (!spent.empty()) p.bound = spent.front().resource;
+  return p;
+}
+
+}  // namespace
+
+Sweep sweep(const SweepRequest& request) {
+  Sweep out;
+  std::size_t count = 1;
+  for (const std::string& text : request.vary) {
+    out.axes.push_back(parse_axis(text));
+    count *= out.axes.back().values.size();
+    if (count > kMostPoints) refuse(fmt::format("more than {} points", kMostPoints));
+  }
+  if (out.axes.empty()) refuse("says nothing", "such as --vary batch=1,2,4");
+  cost::Cache cache;
+  if (!request.base.cache.empty()) read_cache(request.base.cache, cache, out.warnings);
+  const std::vector<std::string> parameters =
+      describe_hardware({.hardware = request.base.hardware, .parameters = request.base.parameters}).parameters;
+  for (std::size_t i = 0; i < count; ++i) {
+    EvaluateRequest r = request.base;
+    std::vector<std::string> values;
+    std::size_t rest = i, product = count;
+    for (const SweepAxis& axis : out.axes) {
+      product /= axis.values.size();
+      values.push_back(axis.values[rest / product]);
+      rest %= product;
+      apply(axis.name, values.back(), parameters, r);
+    }
+    const EvaluateRun run = evaluate(r, cache);
+    for (const Evaluated& mode : run.modes) {
+      out.points.push_back(point_of(run, mode));
+      out.points.back().values = values;
+    }
+    for (const Diagnostic& warning : run.warnings)
+      if (std::find(out.warnings.begin(), out.warnings.end(), warning) == out.warnings.end())
+        out.warnings.push_back(warning);
+    if (i == 0) out.inputs = run.inputs;
+  }
+  if (!request.base.cache.empty() && cache.searched() > 0) write_cache(request.base.cache, cache, out.warnings);
+  return out;
+}
+
+std::string text(const Sweep& s, const SweepRequest& request) {
+  const bool has_clock =
+      std::any_of(s.points.begin(), s.points.end(), [](const SweepPoint& p) { return p.latency_s > 0; });
+  const bool has_modes = std::any_of(s.points.begin(), s.points.end(),
+                                     [&](const SweepPoint& p) { return p.mode != s.points.front().mode; });
+  std::vector<std::string> header;
+  for (const SweepAxis& axis : s.axes) header.push_back(axis.name);
+  if (has_modes) header.push_back("mode");
+  for (const char* column : {"latency", "energy", "peak in all", "off-chip moved", "of peak MACs", "mostly spent on"})
+    header.push_back(column);
+  Table table(header);
+  for (const SweepPoint& p : s.points) {
+    std::vector<std::string> row = p.values;
+    if (has_modes) row.push_back(p.mode);
+    if (!p.is_feasible) {
+      row.push_back("not possible: " + p.reason);
+    } else {
+      row.push_back(has_clock ? fmt::format("{:.4g} ms", p.latency_s * 1e3) : quantity(p.latency_cycles) + " cycles");
+      row.push_back(energy_text(p.energy_pj));
+      row.push_back(byte_count(static_cast<std::uint64_t>(p.peak_total_bytes)));
+      row.push_back(byte_count(static_cast<std::uint64_t>(p.offchip_bytes)));
+      row.push_back(fmt::format("{:.1f} %", 100 * p.utilisation));
+      row.push_back(p.bound);
+    }
+    table.row(std::move(row));
+  }
+  return fmt::format("{}, {} on {}\n\n{}", request.base.model.model, request.base.mode, request.base.hardware,
+                     table.text("  "));
+}
+
+Json json(const Sweep& s) {
+  Json axes = Json::array(), points = Json::array();
+  for (const SweepAxis& axis : s.axes)
+    axes.push(Json::object().set("name", axis.name).set("values", Json(axis.values)));
+  for (const SweepPoint& p : s.points) {
+    Json decision = Json::object();
+    for (std::size_t a = 0; a < s.axes.size(); ++a) decision.set(s.axes[a].name, p.values[a]);
+    Json point = Json::object();
+    point.set("decision", std::move(decision)).set("mode", p.mode).set("feasible", p.is_feasible);
+    point.set("reason", p.is_feasible ? Json() : Json(p.reason));
+    point.set("latency_cycles", p.latency_cycles).set("latency_s", p.latency_s > 0 ? Json(p.latency_s) : Json());
+    point.set("energy_pj", p.energy_pj).set("peak_total_bytes", p.peak_total_bytes);
+    point.set("peak_offchip_bytes", p.peak_offchip_bytes).set("offchip_bytes", p.offchip_bytes);
+    point.set("macs", p.macs).set("utilisation", p.utilisation).set("tiles", p.tiles).set("bound", p.bound);
+    points.push(std::move(point));
+  }
+  return Json::object().set("axes", std::move(axes)).set("points", std::move(points));
+}
+
+std::string csv(const Sweep& s) {
+  const auto quoted = [](const std::string& cell) {
+    if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
+    std::string out = "\"";
+    for (const char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return out + "\"";
+  };
+  std::string out;
+  for (const SweepAxis& axis : s.axes) out += quoted(axis.name) + ",";
+  out +=
+      "mode,feasible,latency_cycles,latency_s,energy_pj,peak_total_bytes,peak_offchip_bytes,offchip_bytes,macs,"
+      "utilisation,tiles,bound,reason\n";
+  for (const SweepPoint& p : s.points) {
+    for (const std::string& value : p.values) out += quoted(value) + ",";
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", p.mode, p.is_feasible ? 1 : 0, p.latency_cycles,
+                       p.latency_s, p.energy_pj, p.peak_total_bytes, p.peak_offchip_bytes, p.offchip_bytes, p.macs,
+                       p.utilisation, p.tiles, quoted(p.bound), quoted(p.reason));
+  }
+  return out;
+}
+
+}  // namespace monet
