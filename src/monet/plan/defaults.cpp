@@ -300,11 +300,17 @@ std::vector<LoopSplit> Defaults::followed(NodeId node, const NodeChoice& produce
   const auto at = std::find(us.inputs.begin(), us.inputs.end(), them.outputs[0]);
   if (at == us.inputs.end()) return splits;
   const auto input = static_cast<std::size_t>(at - us.inputs.begin());
+  // Sums are worth keeping from tile to tile if they are much less than what is summed up.
+  constexpr std::int64_t kMuchLess = 4;
+  const bool sums_are_small = !us.outputs.empty() && us.outputs[0] != kNoTensor &&
+                              elements(graph_[us.outputs[0]].shape) * kMuchLess <= elements(graph_[*at].shape);
   for (const LoopSplit& split : producer.tiles) {
     const auto axis = axis_along(graph_, them, theirs, split.loop, std::nullopt);
     if (!axis) continue;
     for (std::uint32_t l = 0; l < ours.loops.size(); ++l)
-      if (axis_along(graph_, us, ours, l, input) == axis) splits.push_back({l, split.parts});
+      if ((ours.loops[l].kind != LoopKind::Reduction || sums_are_small) &&
+          axis_along(graph_, us, ours, l, input) == axis)
+        splits.push_back({l, split.parts});
   }
   return splits;
 }

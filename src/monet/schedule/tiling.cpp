@@ -494,7 +494,7 @@ class Tiler {
     std::vector<std::int64_t> extents{};
     std::uint32_t kind = 0;
   };
-  static constexpr std::size_t kFewCells = 4096, kCellsPerPiece = 16;
+  static constexpr std::size_t kFewCells = 1 << 16, kCellsPerPiece = 256;
 
   const TilingInput& in_;
   const Graph& graph_;
