@@ -51,6 +51,23 @@ std::string footer(const PageInput& in) {
                      in.options.command.empty() ? "" : " · <code>" + html(in.options.command) + "</code>");
 }
 
+std::string document(const PageInput& in) {
+  ScriptData data;
+  const std::string body = heading(in) + figures_section(in) + energy_section(in) + gantt_section(in, data) +
+                           memory_section(in, data) + path_section(in) + nodes_section(in) + tensors_section(in) +
+                           footer(in);
+  const std::string title = in.options.model.empty() ? in.graph.name : in.options.model;
+  std::string out = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n";
+  out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
+  out += fmt::format("<title>{}{}{}</title>\n<style>{}</style></head>\n<body><main>\n", html(title),
+                     in.options.chip.empty() ? "" : " on ", html(in.options.chip), page_style());
+  out += body;
+  out += "</main>\n<div id=\"tip\" role=\"status\" hidden=\"hidden\"></div>\n";
+  out += "<script type=\"application/json\" id=\"data\">" + data.json(in) + "</script>\n";
+  out += fmt::format("<script>{}</script>\n</body></html>\n", page_script());
+  return out;
+}
+
 }  // namespace
 
 std::string figures_section(const PageInput& in) {
@@ -129,25 +146,15 @@ std::string ScriptData::json(const PageInput& in) const {
 
 std::string page_html(const Graph& graph, const plan::Chip& chip, const schedule::Evaluation& evaluation,
                       const PageOptions& options) {
-  const PageInput in{.graph = graph,
-                     .chip = chip,
-                     .e = evaluation,
-                     .options = options,
-                     .time = TimeScale(evaluation.clock_hz, evaluation.latency),
-                     .moves = moves_of(evaluation)};
-  ScriptData data;
-  std::string body = heading(in) + figures_section(in) + energy_section(in) + gantt_section(in, data) +
-                     memory_section(in, data) + path_section(in) + nodes_section(in) + tensors_section(in) + footer(in);
-  const std::string title = options.model.empty() ? graph.name : options.model;
-  std::string out = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n";
-  out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
-  out += fmt::format("<title>{}{}{}</title>\n<style>{}</style></head>\n<body><main>\n", html(title),
-                     options.chip.empty() ? "" : " on ", html(options.chip), page_style());
-  out += body;
-  out += "</main>\n<div id=\"tip\" role=\"status\" hidden=\"hidden\"></div>\n";
-  out += "<script type=\"application/json\" id=\"data\">" + data.json(in) + "</script>\n";
-  out += fmt::format("<script>{}</script>\n</body></html>\n", page_script());
-  return out;
+  PageInput in{.graph = graph,
+               .chip = chip,
+               .e = evaluation,
+               .options = options,
+               .time = TimeScale(evaluation.clock_hz, evaluation.latency),
+               .moves = moves_of(evaluation)};
+  std::string page = document(in);
+  for (; page.size() > options.most_bytes && in.coarseness < 32; page = document(in)) in.coarseness *= 2;
+  return page;
 }
 
 }  // namespace monet

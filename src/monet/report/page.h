@@ -17,6 +17,7 @@ struct PageOptions {
   std::vector<std::pair<std::string, std::string>> details{};  // beside it: batch, optimizer, plan, …
   std::string command{};                                       // that made it; empty: left out
   std::size_t most_rows = 15;                                  // of each table
+  std::size_t most_bytes = 2'000'000;  // beyond it drawings become coarser, as far as they are to blame
 };
 
 std::string page_html(const Graph& graph, const plan::Chip& chip, const schedule::Evaluation& evaluation,

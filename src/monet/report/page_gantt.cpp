@@ -15,7 +15,7 @@ namespace {
 using schedule::ByPhase;
 
 constexpr double kRowGap = 4, kPathHeight = 14, kUnitHeight = 20, kChannelHeight = 14, kHeadHeight = 22;
-constexpr std::size_t kMostBars = 14'000, kMostColumns = 12'000, kMostChannels = 24;
+constexpr std::size_t kMostBars = 14'000, kMostColumns = 8'000, kMostChannels = 24;
 
 struct Piece {
   double start = 0, end = 0;
@@ -108,7 +108,7 @@ class Gantt {
         units_.push_back(bars_of(row, least));
         count += units_.back().size();
       }
-      if (count <= kMostBars || least > in_.e.latency) break;
+      if (count <= kMostBars / in_.coarseness || least > in_.e.latency) break;
     }
   }
 
@@ -191,7 +191,8 @@ class Gantt {
       std::sort(used.begin(), used.end());
     }
     if (used.empty()) return rest;
-    columns_ = std::clamp<std::size_t>(kMostColumns / used.size(), 100, static_cast<std::size_t>(kPlotWidth));
+    columns_ =
+        std::clamp<std::size_t>(kMostColumns / in_.coarseness / used.size(), 20, static_cast<std::size_t>(kPlotWidth));
     const std::vector<std::vector<Column>> rows = channel_columns(used);
     heading("channels", kHeadHeight);
     for (std::size_t i = 0; i < used.size(); ++i) draw_channel(used[i], rows[i], share(used[i]));

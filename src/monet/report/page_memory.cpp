@@ -16,7 +16,7 @@ using schedule::MemoryUse;
 using schedule::StoreUse;
 
 constexpr double kTop = 20, kHeight = 96, kBottom = kTop + kHeight;
-constexpr std::size_t kMostColumns = 12'000, kShownStores = 6;
+constexpr std::size_t kMostColumns = 6'000, kShownStores = 6;
 
 double sum(const ByUse& bytes) {
   double total = 0;
@@ -210,7 +210,8 @@ std::string memory_section(const PageInput& in, ScriptData& data) {
     std::stable_sort(used.begin(), used.end(), [&](std::uint32_t a, std::uint32_t b) {
       return (a == home) != (b == home) ? a == home : share(a) > share(b);
     });
-  const std::size_t columns = std::clamp<std::size_t>(kMostColumns / std::max<std::size_t>(1, used.size()), 100, 498);
+  const std::size_t columns =
+      std::clamp<std::size_t>(kMostColumns / in.coarseness / std::max<std::size_t>(1, used.size()), 20, 498);
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (i == kShownStores)
       out += fmt::format("<details class=\"store\"><summary>{} more memories, at most {} full</summary>\n",

@@ -24,6 +24,7 @@ struct PageInput {
   const PageOptions& options;
   TimeScale time;
   Moves moves{};
+  std::size_t coarseness = 1;  // drawings have so many times fewer parts
 
   double x_of(double cycles) const { return kPlotLeft + (e.latency > 0 ? kPlotWidth * cycles / e.latency : 0); }
   std::size_t phase_of(std::uint32_t tile) const {

@@ -209,6 +209,26 @@ TEST(Page, StaysSmallHoweverManyTilesThereAre) {
   EXPECT_EQ(fault_of(page), "");
 }
 
+TEST(Page, BecomesCoarserUntilItFits) {
+  Evaluation e = small().e;
+  for (schedule::StoreUse& use : e.stores) {  // every column another one
+    use.points.clear();
+    for (std::size_t i = 0; i < 5'000; ++i) {
+      schedule::ByUse bytes{};
+      for (std::size_t u = 0; u < bytes.size(); ++u) bytes[u] = static_cast<double>(1 + (i * 7919 + u * 104'729) % 997);
+      use.points.push_back({e.latency * static_cast<double>(i) / 5'000, bytes});
+    }
+    use.peak_bytes = 6'000;
+  }
+  const auto sized = [&](std::size_t most) {
+    return page_html(small().graph, small().chip, e, {.most_bytes = most}).size();
+  };
+  const std::size_t whole = sized(2'000'000);
+  EXPECT_GT(whole, 200'000u);
+  EXPECT_LE(sized(whole / 2), whole / 2);
+  EXPECT_GT(sized(whole / 2), whole / 8);
+}
+
 TEST(Page, NothingAtAllIsAPageToo) {
   plan::Chip chip;
   chip.machine.stores.push_back({.name = "dram"});
