@@ -19,7 +19,8 @@ constexpr double kRoom = 0.5;            // of a store, for one tile: the next o
 constexpr double kWorthSplitting = 256;  // cycles on one core, of work worth more than one
 constexpr double kWorthTiling = 2048;    // cycles on one core, of work worth overlapping with its neighbours'
 constexpr std::int64_t kFewTiles = 4;
-constexpr double kShortLoop = 2;  // how much dearer traffic counts where a loop becomes shorter than the array
+constexpr double kTileCycles = 64;  // what another tile costs beside its traffic: to begin, to end, to be fetched
+constexpr double kShortLoop = 2;    // how much dearer traffic counts where a loop becomes shorter than the array
 
 std::int64_t longest_part(std::int64_t size, std::int64_t parts) { return (size + parts - 1) / parts; }
 
@@ -338,6 +339,7 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
   double side = 1;
   if (const auto& array = chip_.cores[choice.cores[0]].core.array; facts.is_nest && array)
     for (const hardware::ArrayDimension& d : array->dimensions) side = std::max(side, static_cast<double>(d.size));
+  const double home_rate = chip_.machine.stores[chip_.machine.home.index()].bytes_per_cycle;
   // Halves the loop that costs the least traffic; `fits`: of those that make it fit better.
   Load now = load(node, choice, parts);
   const auto halve = [&](bool is_parallel_only, bool must_fit_better) {
@@ -349,10 +351,13 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
       const std::int64_t before = parts[l];
       parts[l] = std::min(extent(l), 2 * before);
       Load then = load(node, choice, parts);
-      const bool is_short = (facts.loops[l].name == "K" || facts.loops[l].name == "C") &&
-                            static_cast<double>(longest_part(extent(l), parts[l])) < side;
+      const bool is_laid_out = facts.loops[l].name == "K" || facts.loops[l].name == "C" || facts.loops[l].name == "D";
+      const bool is_short = is_laid_out && static_cast<double>(longest_part(extent(l), parts[l])) < side;
+      double count = 1;
+      for (const std::int64_t p : parts) count *= static_cast<double>(p);
       const double score =
-          traffic(node, then, parts, best_order(node, then, parts, wished)) * (is_short ? kShortLoop : 1);
+          traffic(node, then, parts, best_order(node, then, parts, wished)) * (is_short ? kShortLoop : 1) +
+          count * kTileCycles * home_rate;
       parts[l] = before;
       if (must_fit_better && then.overflow >= now.overflow) continue;
       if (score > best || (score == best && then.overflow >= best_overflow)) continue;
