@@ -7,6 +7,7 @@
 
 #include "monet/base/file.h"
 #include "monet/cli/clock.h"
+#include "monet/report/trace.h"
 
 namespace monet::cli {
 namespace {
@@ -15,6 +16,12 @@ void make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) throw InputError(Diagnostic{.file = path, .message = "cannot make the folder: " + error.message()});
+}
+
+// "trace.json" to "trace_inference.json".
+std::string with_suffix(const std::string& path, const std::string& suffix) {
+  const std::filesystem::path p(path);
+  return (p.parent_path() / (p.stem().string() + "_" + suffix + p.extension().string())).string();
 }
 
 }  // namespace
@@ -27,11 +34,20 @@ int run_evaluate(const EvaluateCommand& command, const Output& output) {
       dump(Document{"evaluate", run.inputs, options_json(command.request, run), json(run), clock.seconds()});
   if (!command.out.empty()) {
     make_folder(command.out);
-    for (const Evaluated& mode : run.modes)
-      write_file(command.out + (run.modes.size() > 1 ? "/plan_" + mode.mode + ".yaml" : "/plan.yaml"),
-                 plan_yaml(run, mode));
+    for (const Evaluated& mode : run.modes) {
+      const std::string suffix = run.modes.size() > 1 ? "_" + mode.mode : "";
+      write_file(command.out + "/plan" + suffix + ".yaml", plan_yaml(run, mode));
+      if (mode.is_feasible()) write_file(command.out + "/report" + suffix + ".html", page(run, mode, command.request));
+    }
     write_file(command.out + "/result.json", document);
   }
+  if (!command.trace.empty())
+    for (const Evaluated& mode : run.modes) {
+      if (!mode.is_feasible()) continue;
+      const Trace trace = trace_json(mode.graph, run.chip, mode.result());
+      write_file(run.modes.size() > 1 ? with_suffix(command.trace, mode.mode) : command.trace, trace.json);
+      if (!output.quiet && !trace.merged.empty()) fmt::print(stderr, "monet: {}: {}\n", command.trace, trace.merged);
+    }
   fmt::print("{}", output.json ? document : text(run, command.request));
   return run.is_feasible() ? 0 : 1;
 }

@@ -11,7 +11,8 @@ namespace monet::cli {
 
 struct EvaluateCommand {
   EvaluateRequest request{};
-  std::string out{};  // a folder for the result
+  std::string out{};    // a folder for the result
+  std::string trace{};  // a file for Perfetto
 };
 
 struct SweepCommand {

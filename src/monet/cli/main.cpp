@@ -303,7 +303,9 @@ int parse_and_run(int argc, char** argv) {
   CLI::App* evaluate =
       app.add_subcommand("evaluate", "latency, energy and memory over time of one iteration on a chip");
   add_evaluate_options(*evaluate, evaluate_command.request, raw_evaluate);
-  evaluate->add_option("--out", evaluate_command.out, "write result and plan into this folder (for explain, compare)");
+  evaluate->add_option("--out", evaluate_command.out,
+                       "write result.json, plan.yaml and report.html into this folder (for explain and compare)");
+  evaluate->add_option("--trace", evaluate_command.trace, "write the timeline for ui.perfetto.dev or chrome://tracing");
   add_output_options(*evaluate, output);
   evaluate->callback([&] {
     finish(evaluate_command.request, raw_evaluate);

@@ -74,6 +74,9 @@ std::vector<TimeSpent> time_spent(const plan::Chip& chip, const schedule::Evalua
 // The plan that was followed, defaults included, as a file.
 std::string plan_yaml(const EvaluateRun& run, const Evaluated& mode);
 
+// A page of HTML for itself.
+std::string page(const EvaluateRun& run, const Evaluated& mode, const EvaluateRequest& request);
+
 std::string text(const EvaluateRun& run, const EvaluateRequest& request);
 Json json(const EvaluateRun& run);
 Json options_json(const EvaluateRequest& request, const EvaluateRun& run);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "monet/report/nest.h"
+#include "monet/report/page.h"
 #include "monet/report/table.h"
 #include "monet/verbs/evaluate.h"
 
@@ -193,6 +194,18 @@ std::vector<TimeSpent> time_spent(const plan::Chip& chip, const Evaluation& e) {
   std::stable_sort(bounds.begin(), bounds.end(),
                    [](const TimeSpent& a, const TimeSpent& b) { return a.cycles > b.cycles; });
   return bounds;
+}
+
+std::string page(const EvaluateRun& run, const Evaluated& mode, const EvaluateRequest& request) {
+  PageOptions options{.model = request.model.model, .chip = run.loaded.hardware.name, .mode = mode.mode};
+  if (request.model.batch) options.details.emplace_back("batch", std::to_string(*request.model.batch));
+  options.details.emplace_back("precision", mode.prepared.precision);
+  if (mode.prepared.is_training && !mode.prepared.imported_training)
+    options.details.emplace_back("optimizer", mode.prepared.optimizer_name);
+  if (!request.plan.empty()) options.details.emplace_back("plan", request.plan);
+  options.command = fmt::format("monet evaluate {} --on {}{}", request.model.model, request.hardware,
+                                mode.mode == "inference" ? " --mode inference" : "");
+  return page_html(mode.graph, run.chip, mode.result(), options);
 }
 
 std::string text(const EvaluateRun& run, const EvaluateRequest& request) {
