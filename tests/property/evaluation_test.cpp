@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -72,6 +73,9 @@ class Check {
   }
 
   void times() {
+    for (std::size_t i = 0; i < p_.tiles.size(); ++i)
+      require(p_.tiles[i].cycles > 0,
+              fmt::format("a tile of '{}' takes no time", c_.network.graph[e_.tiled.tiles[i].node].name));
     require(e_.latency == t_.cycles, "latency is the end of the timeline");
     require(is_near(sum(e_.latency_by_phase), e_.latency), "latency is the sum of its phases");
     double busy = 0;
@@ -284,6 +288,42 @@ TEST(Evaluation, KeepsItsPromisesWhateverThePlan) {
   if (count < 50) return;
   EXPECT_GT(feasible, count / 2);
   EXPECT_GT(spilled, feasible / 4);
+}
+
+// The promises are worth their name: figures that are off by a little do not pass.
+TEST(Evaluation, FiguresThatAreWrongAreFound) {
+  std::size_t refused = 0;
+  std::uint64_t number = 0;
+  for (;; ++number) {
+    const Case c = random_case(number, refused);
+    const Storage storage(c.network.graph);
+    const auto result = evaluate(c.input(storage));
+    const Evaluation* right = std::get_if<Evaluation>(&result);
+    if (right == nullptr || right->timeline.transfers.empty()) continue;
+    const std::vector<std::function<void(Evaluation&)>> changes{
+        [](Evaluation& e) { e.energy.link += 1e-3 * e.energy.total(); },
+        [](Evaluation& e) { e.energy_by_phase[0] *= 1.001; },
+        [](Evaluation& e) { e.energy_by_use[0] += 1e-3 * e.energy.total(); },
+        [](Evaluation& e) { e.latency_by_phase[0] += 1; },
+        [](Evaluation& e) { e.path.erase(e.path.begin()); },
+        [](Evaluation& e) { e.path.pop_back(); },
+        [](Evaluation& e) { e.units[0].busy += 1; },
+        [](Evaluation& e) { e.stores[e.tiled.problem.machine.home.index()].bytes_out = 0; },
+        [](Evaluation& e) { e.stores[e.tiled.problem.machine.home.index()].bytes_in -= 1; },
+        [](Evaluation& e) { e.stores[0].peak_bytes += 1; },
+        [](Evaluation& e) { e.nodes[0].macs += 1, e.nodes[0].vector_ops += 1; },
+        [](Evaluation& e) { e.core_macs[0] += 1; },
+        [](Evaluation& e) { e.timeline.tiles.back().end -= 1; },
+        [](Evaluation& e) { e.timeline.transfers[0].end -= 1; },
+        [](Evaluation& e) { e.latency -= 1; },
+    };
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      Evaluation wrong = *right;
+      changes[i](wrong);
+      EXPECT_FALSE(Check(c, wrong).run().empty()) << "change " << i;
+    }
+    return;
+  }
 }
 
 TEST(Evaluation, IsTheSameOnAnyNumberOfThreads) {

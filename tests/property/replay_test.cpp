@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 
 #include "monet/interpret/run.h"
@@ -24,7 +23,7 @@ std::uint64_t setting(const char* name, std::uint64_t otherwise) {
 bool is_long() { return setting("MONET_REPLAYS", 0) >= 500; }
 
 struct Outcome {
-  bool is_feasible = false, is_exact = true, spills = false;
+  bool is_feasible = false, is_exact = true, spills = false, flows = false;
   double worst = 0;  // error over the largest number of the tensor
   std::size_t compared = 0, uncertain = 0, tiles = 0;
   std::string wrong{};
@@ -95,6 +94,7 @@ Outcome carry_out(const Case& c, std::uint64_t seed) {
   out.is_feasible = true;
   out.tiles = t->tiles.size();
   for (const Transfer& x : timeline->transfers) out.spills = out.spills || x.purpose == Purpose::Spill;
+  out.flows = !t->problem.flows.empty();
   std::vector<TensorId> gradients;
   for (const std::string& name : c.network.gradients)
     if (const TensorId id = tensor_named(graph, name); id != kNoTensor) gradients.push_back(id);
@@ -118,8 +118,8 @@ Outcome carry_out(const Case& c, std::uint64_t seed) {
 
 TEST(Replay, RandomPlansComputeWhatTheInterpreterComputes) {
   const std::uint64_t first = setting("MONET_REPLAY_FIRST", 0), count = setting("MONET_REPLAYS", 60);
-  std::size_t feasible = 0, spilled = 0, exact = 0, split = 0, shared = 0, recomputed = 0, microbatches = 0, fused = 0,
-              refused = 0, tiles = 0, compared = 0, uncertain = 0;
+  std::size_t feasible = 0, spilled = 0, flowing = 0, exact = 0, split = 0, shared = 0, recomputed = 0,
+              microbatches = 0, fused = 0, refused = 0, tiles = 0, compared = 0, uncertain = 0;
   double worst = 0;
   for (std::uint64_t i = first; i < first + count; ++i) {
     const Case c = random_case(i, refused);
@@ -128,6 +128,7 @@ TEST(Replay, RandomPlansComputeWhatTheInterpreterComputes) {
     if (!out.is_feasible) continue;
     ++feasible;
     spilled += out.spills;
+    flowing += out.flows;
     exact += out.is_exact;
     split += c.splits_reductions();
     shared += c.shares_reductions();
@@ -141,15 +142,17 @@ TEST(Replay, RandomPlansComputeWhatTheInterpreterComputes) {
     worst = std::max(worst, out.worst);
   }
   fmt::print(
-      "{} cases, {} feasible: {} fused, {} spill, {} split reductions ({} over cores), {} recompute, {} microbatches; "
+      "{} cases, {} feasible: {} fused, {} spill, {} have flows, {} split reductions ({} over cores), {} recompute, {} "
+      "microbatches; "
       "{} tiles; {} exact, worst error {:.2g}; {} of {} tensors uncertain; {} plans refused\n",
-      count, feasible, fused, spilled, split, shared, recomputed, microbatches, tiles, exact, worst, uncertain,
+      count, feasible, fused, spilled, flowing, split, shared, recomputed, microbatches, tiles, exact, worst, uncertain,
       compared, refused);
   if (count < 50) return;
   // The cases are worth their name.
   EXPECT_GT(feasible, count / 2);
   EXPECT_GT(fused, feasible / 2);
   EXPECT_GT(spilled, feasible / 4);
+  EXPECT_GT(flowing, 0u);
   EXPECT_GT(shared, feasible / 10);
   EXPECT_GT(exact, feasible / 10);
   EXPECT_GT(recomputed, feasible / 10);

@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "monet/hardware/library.h"
 #include "monet/plan/order.h"
-#include "monet/rewrite/decompose.h"
 #include "support/random_case.h"
 
 namespace monet::test {
@@ -61,13 +59,13 @@ struct Cuts {
 };
 
 // Random cuts of a node; all steps of a loop that another is within are tiles of their own if that one is cut.
-Cuts random_cuts(const Facts& facts, std::size_t cores, Draw& draw) {
+Cuts random_cuts(const Facts& facts, std::size_t cores, bool cuts_sums, Draw& draw) {
   Cuts cuts{std::vector<std::int64_t>(facts.loops.size(), 1), std::vector<std::int64_t>(facts.loops.size(), 1)};
   std::int64_t across = 1, tiles = 1;
   const auto is_open = [&](std::size_t l, std::int64_t& steps) {
     const Loop& loop = facts.loops[l];
     steps = loop.size / (cuts.across[l] * cuts.tiles[l]);
-    if (loop.kind == LoopKind::Fixed || steps < 2) return false;
+    if (loop.kind == LoopKind::Fixed || steps < 2 || (loop.kind == LoopKind::Reduction && !cuts_sums)) return false;
     for (std::size_t o = 0; o < facts.loops.size(); ++o)
       if (facts.loops[o].name == loop.within && cuts.across[o] * cuts.tiles[o] < facts.loops[o].size) return false;
     return true;
@@ -86,7 +84,6 @@ Cuts random_cuts(const Facts& facts, std::size_t cores, Draw& draw) {
     (is_across ? cuts.across : cuts.tiles)[l] = parts;
     (is_across ? across : tiles) *= parts;
   }
-  // What stands within another loop was cut when that one was: it still is in single steps.
   return cuts;
 }
 
@@ -101,13 +98,14 @@ std::vector<plan::Split> splits(const Facts& facts, const std::vector<std::int64
 void add_nodes(const Graph& graph, const std::vector<Facts>& facts, const plan::Chip& chip, RandomPlan& out,
                Draw& draw) {
   const std::int64_t density = draw.between(0, 10);
+  const bool cuts_sums = draw.below(3) != 0;  // else every number is the same bit for bit, unless a default cuts one
   for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
     if (facts[n].is_view || draw.below(10) >= density) continue;
     plan::NodePlan node{.node = graph.nodes[n].name};
     for (const plan::CoreOnChip& core : chip.cores)
       if (plan::takes(core, facts[n]) && draw.below(4) != 0)
         node.cores.insert(node.cores.begin() + draw.below(std::ssize(node.cores) + 1), core.core.name);
-    const Cuts cuts = random_cuts(facts[n], node.cores.size(), draw);
+    const Cuts cuts = random_cuts(facts[n], node.cores.size(), cuts_sums, draw);
     node.across = splits(facts[n], cuts.across, draw);
     node.tiles = splits(facts[n], cuts.tiles, draw);
     out.plan.nodes.push_back(std::move(node));
