@@ -81,6 +81,16 @@ void compare(const std::string& name, const Array<double>& wanted, const Array<d
     ++out.uncertain;
 }
 
+// What a tile needs in a store at once is more than that holds. The home also has to hold everything else.
+bool is_too_large(const Problem& p, const NoRoom& none) {
+  if (none.store == p.machine.home) return true;
+  std::int64_t needed = 0;
+  const Tile& tile = p.tiles[none.tile.index()];
+  for (std::uint32_t k = tile.first_use; k < tile.first_use + tile.uses; ++k)
+    if (p.uses[k].store == none.store) needed += p.blocks[p.uses[k].block.index()].bytes;
+  return needed > p.machine.stores[none.store.index()].bytes;
+}
+
 Outcome carry_out(const Case& c, std::uint64_t seed) {
   Outcome out;
   const Graph& graph = c.network.graph;
@@ -90,7 +100,10 @@ Outcome carry_out(const Case& c, std::uint64_t seed) {
   if (t == nullptr) return out;
   const Scheduled scheduled = schedule::schedule(t->problem);
   const Timeline* timeline = std::get_if<Timeline>(&scheduled);
-  if (timeline == nullptr) return out;
+  if (timeline == nullptr) {
+    if (!is_too_large(t->problem, std::get<NoRoom>(scheduled))) out.wrong = "what fits finds no room\n";
+    return out;
+  }
   out.is_feasible = true;
   out.tiles = t->tiles.size();
   for (const Transfer& x : timeline->transfers) out.spills = out.spills || x.purpose == Purpose::Spill;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <tuple>
 #include <unordered_map>
 
@@ -374,7 +375,11 @@ class Walk {
 
 Replayed replay(const Graph& graph, const Storage& storage, const std::vector<plan::Facts>& facts, const Tiled& tiled,
                 const Timeline& timeline, const Values<double>& sources, const ReplayOptions& options) {
-  return Walk(graph, storage, facts, tiled, timeline, options).run(sources);
+  try {
+    return Walk(graph, storage, facts, tiled, timeline, options).run(sources);
+  } catch (const std::bad_alloc&) {
+    throw ValueError("not enough memory to carry the schedule out");
+  }
 }
 
 }  // namespace monet::replay

@@ -35,7 +35,8 @@ struct ReplayOptions {
   std::vector<TensorId> keep{};  // gradients, say, that never come home
 };
 
-// `sources` holds every source tensor (initial_values); ValueError if one is missing.
+// `sources` holds every source tensor (initial_values); ValueError if one is missing, or the machine has too little
+// memory. An operator that MONET does not know is a fault: it has no numbers.
 Replayed replay(const Graph& graph, const Storage& storage, const std::vector<plan::Facts>& facts,
                 const schedule::Tiled& tiled, const schedule::Timeline& timeline, const Values<double>& sources,
                 const ReplayOptions& options = {});
