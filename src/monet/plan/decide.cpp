@@ -192,19 +192,34 @@ class Decision {
       defaults_.choose_cores(node, near, choice, out_.notes);
     if (choice.cores.empty()) return;
     const bool same_cores = near != nullptr && near->cores == choice.cores;
-    if (entry != nullptr && (!entry->across.empty() || !entry->cores.empty())) {
+    const bool across_is_given = entry != nullptr && (!entry->across.empty() || !entry->cores.empty());
+    if (across_is_given) {
       read_splits(node, "across", entry->across, choice.across);
     } else if (same_cores && !near->across.empty() && !facts.is_nest) {
       follow_across(node, producer, *near, choice);
     } else {
       defaults_.choose_across(node, choice);
     }
-    if (entry != nullptr && !entry->tiles.empty())
+    if (entry != nullptr && !entry->tiles.empty()) {
       read_splits(node, "tiles", entry->tiles, choice.tiles);
-    else if (faults_.empty())
+      if (!across_is_given) make_way(facts, choice);
+    } else if (faults_.empty()) {
       defaults_.choose_tiles(node, !facts.is_nest && near != nullptr && is_fused(node, producer) ? near : nullptr,
                              producer, choice);
+    }
     check_splits(node, entry, choice);
+  }
+
+  // Parts over cores that nobody asked for leave as many steps as the plan wants tiles.
+  static void make_way(const Facts& facts, NodeChoice& choice) {
+    for (LoopSplit& split : choice.across) {
+      const std::int64_t size = facts.loops[split.loop].size;
+      const auto given = std::find_if(choice.tiles.begin(), choice.tiles.end(),
+                                      [&](const LoopSplit& t) { return t.loop == split.loop; });
+      while (given != choice.tiles.end() && split.parts > 1 && given->parts > (size + split.parts - 1) / split.parts)
+        --split.parts;
+    }
+    std::erase_if(choice.across, [](const LoopSplit& split) { return split.parts == 1; });
   }
 
   bool is_fused(NodeId a, NodeId b) {
@@ -311,11 +326,13 @@ class Decision {
         fault(path, fmt::format("loop {} of '{}' cannot be cut: {}", loops[l].name, graph_[node].name, loops[l].why));
         continue;
       }
-      if (across > loops[l].size || tiles > loops[l].size / across) {
-        fault(path,
-              fmt::format("loop {} of '{}' has {} steps: {}{} parts are too many", loops[l].name, graph_[node].name,
-                          loops[l].size, across > 1 ? fmt::format("{} x ", across) : "", tiles),
-              fmt::format("at most {}", loops[l].size / std::min(across, loops[l].size)));
+      // The longest part of `across` decides: tiles that shorter ones do not have are left out.
+      if (across > loops[l].size || tiles > (loops[l].size + across - 1) / across) {
+        fault(
+            path,
+            fmt::format("loop {} of '{}' has {} steps: {}{} parts are too many", loops[l].name, graph_[node].name,
+                        loops[l].size, across > 1 ? fmt::format("{} x ", across) : "", tiles),
+            fmt::format("at most {}", across > loops[l].size ? loops[l].size : (loops[l].size + across - 1) / across));
         continue;
       }
       for (std::size_t o = 0; o < loops.size(); ++o)

@@ -1,11 +1,13 @@
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "monet/graph/storage.h"
 #include "monet/interpret/array.h"
-#include "monet/schedule/evaluation.h"
+#include "monet/plan/facts.h"
+#include "monet/schedule/tiling.h"
+#include "monet/schedule/timeline.h"
 
 namespace monet::replay {
 
@@ -19,8 +21,10 @@ struct Fault {
 };
 
 struct Replayed {
-  Values<double> values{};      // of every tensor of the graph's outputs, and every storage that ends at home
-  std::vector<Fault> faults{};  // the first few
+  // Every output of the graph and every state that is carried over, as they lie at home in the end, and what
+  // ReplayOptions::keep asks for, as tiles made it. Where a fault left nothing, there is no entry.
+  Values<double> values{};
+  std::vector<Fault> faults{};  // the first few; what follows from a fault is none of its own
   std::uint64_t tiles = 0, transfers = 0;
   double bytes_moved = 0;
 };
@@ -28,9 +32,11 @@ struct Replayed {
 struct ReplayOptions {
   std::uint64_t step = 0;  // of dropout
   std::size_t most_faults = 20;
+  std::vector<TensorId> keep{};  // gradients, say, that never come home
 };
 
-// `sources` holds every source tensor (initial_values).
+// `sources` holds every source tensor (initial_values); ValueError if one is missing, or the machine has too little
+// memory. An operator that MONET does not know is a fault: it has no numbers.
 Replayed replay(const Graph& graph, const Storage& storage, const std::vector<plan::Facts>& facts,
                 const schedule::Tiled& tiled, const schedule::Timeline& timeline, const Values<double>& sources,
                 const ReplayOptions& options = {});

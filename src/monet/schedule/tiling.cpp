@@ -283,6 +283,8 @@ class Tiler {
         return known.kind;
     const Graph tile = alone(graph_, graph_[id], part);
     work::Work work = lower(tile, tile.nodes[0]);
+    // A part of a transpose or a split may look like a view where it stands alone: its output lies elsewhere.
+    if (auto* vector = std::get_if<work::VectorWork>(&work)) vector->is_view = false;
     if (auto* vector = std::get_if<work::VectorWork>(&work); vector != nullptr && adds)
       for (const work::Transfer& write : std::vector<work::Transfer>(vector->writes)) {
         vector->reads.push_back(write);

@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "monet/base/diagnostic.h"
+#include "monet/graph/storage.h"
 #include "monet/training/lora.h"
 #include "monet/training/select.h"
 
@@ -141,7 +142,8 @@ class Assembly {
   // Gradients of several microbatches are summed in f32, in place.
   void accumulate(const std::vector<TensorId>& fresh, const std::string& suffix) {
     const bool several = o_.microbatches > 1;
-    if (result_.gradients.empty()) result_.gradients.assign(fresh.size(), kNoTensor);
+    const bool is_first = result_.gradients.empty();
+    if (is_first) result_.gradients.assign(fresh.size(), kNoTensor);
     for (std::size_t i = 0; i < fresh.size(); ++i) {
       TensorId g = fresh[i];
       if (g == kNoTensor) continue;
@@ -154,7 +156,24 @@ class Assembly {
       }
       const TensorId old = sum;
       sum = b_.binary(BinaryKind::Add, old, g, name);
-      b_[sum].overwrites = old;
+      if (may_take_over_[i]) b_[sum].overwrites = old;
+      may_take_over_[i] = true;
+    }
+    if (is_first && several) find_own_storage();
+  }
+
+  // A gradient that is a part of another, as the backward pass of a broadcast or a join gives it, has no storage of its
+  // own that a sum could take over.
+  void find_own_storage() {
+    const Storage storage(b_.graph());
+    const Uses u = uses(b_.graph());
+    std::vector<std::size_t> sharing(b_.graph().tensors.size(), 0);
+    for (const TensorId g : result_.gradients)
+      if (g != kNoTensor) ++sharing[storage.root(g).index()];
+    for (const TensorId g : result_.gradients) {
+      const TensorId root = g == kNoTensor ? kNoTensor : storage.root(g);
+      may_take_over_.push_back(root != kNoTensor && sharing[root.index()] == 1 && u.producer[root.index()] != kNoNode &&
+                               elements(b_[root].shape) == elements(b_[g].shape));
     }
   }
 
@@ -288,6 +307,7 @@ class Assembly {
   TrainingGraph result_;
   std::vector<TensorId> map_, first_map_;
   std::vector<std::size_t> batched_;
+  std::vector<bool> may_take_over_;  // by weight: the sum of gradients so far has storage of its own
   std::vector<TensorId> losses_;
   TensorId seed_ = kNoTensor, scale_ = kNoTensor, inverse_scale_ = kNoTensor;
 };

@@ -11,6 +11,7 @@
 
 #include "monet/base/diagnostic.h"
 #include "monet/graph/saved.h"
+#include "monet/graph/storage.h"
 #include "monet/graph/verify.h"
 #include "monet/interpret/run.h"
 #include "monet/models/catalogue.h"
@@ -264,6 +265,16 @@ TEST(Train, MicrobatchesAccumulateInPlaceAndUpdateLast) {
   EXPECT_EQ(in_place, 2u * 2);  // two weights, two additions each
   EXPECT_LT(last_backward, first_update);
   EXPECT_EQ(t.graph[tensor_named(t.graph, "x")].shape, (Shape{6, 3, 8, 8}));
+}
+
+// The gradient of the class token is a part of that of the positions it is added to.
+TEST(Train, SumsOfGradientsThatAreOnePartOfAnotherHaveStorageOfTheirOwn) {
+  TrainingOptions options;
+  options.microbatches = 2;
+  const TrainingGraph t = train(build_model("vit_b_16:image=32,classes=3,layers=1,width=8,heads=2,mlp=10", 1), options);
+  const Storage storage(t.graph);
+  std::set<TensorId> roots;
+  for (const TensorId g : t.gradients) EXPECT_TRUE(roots.insert(storage.root(g)).second) << t.graph[g].name;
 }
 
 TEST(Train, EveryMicrobatchDrawsItsOwnDropoutMask) {
