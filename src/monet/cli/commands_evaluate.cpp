@@ -86,6 +86,19 @@ int run_compare(const std::string& first, const std::string& second, const Outpu
   return 0;
 }
 
+int run_verify_schedule(const VerifyScheduleRequest& request, const Output& output) {
+  const Clock clock;
+  const VerifiedSchedule verified = verify_schedule(request);
+  if (!output.quiet) print_diagnostics(verified.run.warnings);
+  if (output.json)
+    fmt::print("{}", dump(Document{"verify", verified.run.inputs,
+                                   options_json(request.evaluate, verified.run).set("seed", request.seed),
+                                   json(verified), clock.seconds()}));
+  else
+    fmt::print("{}", text(verified, request));
+  return verified.agrees ? 0 : 1;
+}
+
 int run_explain_run(const ExplainRunRequest& request, const Output& output) {
   const Clock clock;
   const RunExplanation x = explain_run(request);

@@ -4,6 +4,7 @@
 #include "monet/verbs/evaluate.h"
 #include "monet/verbs/explain_run.h"
 #include "monet/verbs/sweep.h"
+#include "monet/verbs/verify_schedule.h"
 
 // The verbs about whole iterations on a chip.
 
@@ -23,6 +24,7 @@ struct SweepCommand {
 int run_evaluate(const EvaluateCommand& command, const Output& output);
 int run_sweep(const SweepCommand& command, const Output& output);
 int run_compare(const std::string& first, const std::string& second, const Output& output);
+int run_verify_schedule(const VerifyScheduleRequest& request, const Output& output);
 int run_explain_run(const ExplainRunRequest& request, const Output& output);
 
 }  // namespace monet::cli

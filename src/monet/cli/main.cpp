@@ -255,18 +255,24 @@ int parse_and_run(int argc, char** argv) {
 
   VerifyRequest verify_request;
   std::string samples, steps, seed;
-  CLI::App* verify = app.add_subcommand("verify", "are the gradients right, on numbers?");
-  add_model_options(*verify, verify_request.model, raw);
+  CLI::App* verify = app.add_subcommand("verify", "are the gradients right, on numbers? With --on: is the schedule?");
+  VerifyScheduleRequest schedule_request;
+  RawEvaluate raw_verify;
+  add_evaluate_options(*verify, schedule_request.evaluate, raw_verify);
+  verify->get_option("--on")->required(false);
   verify->add_option("--samples", samples, "directions tried per weight (default 2)");
   verify->add_option("--steps", steps, "optimizer steps to run (default 3)");
   verify->add_option("--seed", seed, "of the random weights, inputs and directions (default 1)");
   add_output_options(*verify, output);
   verify->callback([&] {
-    finish(verify_request.model, raw);
+    finish(schedule_request.evaluate, raw_verify);
+    verify_request.model = schedule_request.evaluate.model;
     if (!samples.empty()) verify_request.samples = positive("--samples", samples);
     if (!steps.empty()) verify_request.steps = positive("--steps", steps);
     if (!seed.empty()) verify_request.seed = static_cast<std::uint64_t>(positive("--seed", seed));
-    code = run_verify(verify_request, output);
+    schedule_request.seed = verify_request.seed;
+    code = schedule_request.evaluate.hardware.empty() ? run_verify(verify_request, output)
+                                                      : run_verify_schedule(schedule_request, output);
   });
 
   std::vector<std::string> files;
