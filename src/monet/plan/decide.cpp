@@ -204,8 +204,8 @@ class Decision {
       read_splits(node, "tiles", entry->tiles, choice.tiles);
       if (!across_is_given) make_way(facts, choice);
     } else if (faults_.empty()) {
-      defaults_.choose_tiles(node, !facts.is_nest && near != nullptr && is_fused(node, producer) ? near : nullptr,
-                             producer, choice);
+      defaults_.choose_tiles(node, facts.is_nest ? nullptr : near, producer,
+                             near != nullptr && is_fused(node, producer), choice);
     }
     check_splits(node, entry, choice);
   }

@@ -20,6 +20,7 @@ constexpr double kWorthSplitting = 256;  // cycles on one core, of work worth mo
 constexpr double kWorthTiling = 2048;    // cycles on one core, of work worth overlapping with its neighbours'
 constexpr std::int64_t kFewTiles = 4;
 constexpr double kTileCycles = 64;  // what another tile costs beside its traffic: to begin, to end, to be fetched
+constexpr double kSameCuts = 0.5;   // how much less where what is read is cut there already
 constexpr double kShortLoop = 2;    // how much dearer traffic counts where a loop becomes shorter than the array
 
 std::int64_t longest_part(std::int64_t size, std::int64_t parts) { return (size + parts - 1) / parts; }
@@ -31,7 +32,7 @@ std::int64_t parts_of(const std::vector<LoopSplit>& splits, std::size_t loop) {
   return parts;
 }
 
-// The axis of an operand along which a loop of its node runs, if it runs along one from end to end.
+// The axis of an operand along which a loop of its node runs, if there is one.
 std::optional<std::size_t> axis_along(const Graph& graph, const Node& node, const Facts& facts, std::size_t loop,
                                       std::optional<std::size_t> input) {
   const Loop& l = facts.loops[loop];
@@ -43,15 +44,14 @@ std::optional<std::size_t> axis_along(const Graph& graph, const Node& node, cons
     const Cut part = cut(graph, node, box);
     return input ? part.inputs[*input] : part.outputs[0];
   };
-  const std::optional<Region> first = region({0, 1}), last = region({l.size - 1, l.size}), all = region({0, l.size});
-  if (!first || !last || !all) return std::nullopt;
+  const std::optional<Region> first = region({0, 1}), last = region({l.size - 1, l.size});
+  if (!first || !last) return std::nullopt;
   std::optional<std::size_t> axis;
   for (std::size_t a = 0; a < first->axes.size(); ++a) {
     if (first->axes[a] == last->axes[a]) continue;
     if (axis) return std::nullopt;
     axis = a;
   }
-  if (!axis || all->axes[*axis].size() != l.size || first->axes[*axis].size() != 1) return std::nullopt;
   return axis;
 }
 
@@ -316,13 +316,17 @@ std::vector<LoopSplit> Defaults::followed(NodeId node, const NodeChoice& produce
   return splits;
 }
 
-void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId producer_node, NodeChoice& choice) const {
+void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId producer_node, bool is_fused,
+                            NodeChoice& choice) const {
   const Facts& facts = facts_[node.index()];
   const std::vector<std::int64_t> across = core_parts(node, choice);
   std::vector<std::int64_t> parts(facts.loops.size(), 1);
   std::vector<std::uint32_t> wished;
+  std::uint64_t is_cut = 0;  // loops, as bits, along which the producer has cut what is read
   if (producer != nullptr)
     for (const LoopSplit& split : followed(node, *producer, producer_node)) {
+      is_cut |= std::uint64_t{1} << split.loop;
+      if (!is_fused) continue;
       parts[split.loop] = split.parts;
       wished.push_back(split.loop);
     }
@@ -357,7 +361,7 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
       for (const std::int64_t p : parts) count *= static_cast<double>(p);
       const double score =
           traffic(node, then, parts, best_order(node, then, parts, wished)) * (is_short ? kShortLoop : 1) +
-          count * kTileCycles * home_rate;
+          count * kTileCycles * home_rate * ((is_cut >> l & 1) != 0 ? kSameCuts : 1);
       parts[l] = before;
       if (must_fit_better && then.overflow >= now.overflow) continue;
       if (score > best || (score == best && then.overflow >= best_overflow)) continue;
@@ -380,7 +384,7 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
   };
   const double cycles = facts.operations / lanes(chip_.cores[choice.cores[0]], facts) /
                         static_cast<double>(std::max<std::size_t>(1, choice.cores.size()));
-  while (producer == nullptr && cycles > kWorthTiling && tiles() < kFewTiles && halve(true, false)) {
+  while (wished.empty() && cycles > kWorthTiling && tiles() < kFewTiles && halve(true, false)) {
   }
   choice.tiles.clear();
   for (const std::uint32_t l : best_order(node, now, parts, wished))
@@ -405,11 +409,10 @@ void Defaults::align(const std::vector<NodeId>& nodes, std::vector<NodeChoice>& 
     if (alike.size() < 2) continue;
     std::vector<std::int64_t> parts(facts.loops.size(), 1);
     std::vector<std::uint32_t> order;
-    for (const NodeId n : alike)
-      for (const LoopSplit& split : choices[n.index()].tiles) {
-        if (std::find(order.begin(), order.end(), split.loop) == order.end()) order.push_back(split.loop);
-        parts[split.loop] = std::max(parts[split.loop], split.parts);
-      }
+    for (const LoopSplit& split : leader.tiles) {
+      order.push_back(split.loop);
+      parts[split.loop] *= split.parts;
+    }
     const std::vector<std::int64_t> across = core_parts(alike[0], leader);
     while (!holds_all(alike, leader, parts)) {
       std::size_t longest = parts.size();

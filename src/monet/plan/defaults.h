@@ -19,8 +19,10 @@ class Defaults {
   void choose_cores(NodeId node, const NodeChoice* near, NodeChoice& choice, std::vector<std::string>& notes) const;
   // Loops split over the cores, parallel ones only.
   void choose_across(NodeId node, NodeChoice& choice) const;
-  // Parts of which two find room in every store; `producer`: whose tiles it should follow, and through which operand.
-  void choose_tiles(NodeId node, const NodeChoice* producer, NodeId producer_node, NodeChoice& choice) const;
+  // Parts of which two find room in every store; `producer`: who makes the largest of what it reads, which is best cut
+  // in the same places, and if they are fused in the same parts.
+  void choose_tiles(NodeId node, const NodeChoice* producer, NodeId producer_node, bool is_fused,
+                    NodeChoice& choice) const;
   // Element-wise nodes of a group that run over the same loops on the same cores: one tile of each after the other, all
   // that it touches in the store.
   void align(const std::vector<NodeId>& nodes, std::vector<NodeChoice>& choices) const;

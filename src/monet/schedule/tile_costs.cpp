@@ -112,11 +112,20 @@ void TileKinds::price_nest(TileKind& kind, const CostOptions& options, cost::Cac
   const plan::CoreOnChip& core = chip_.cores[kind.core];
   const auto& nest = std::get<work::LoopNest>(kind.work);
   kind.layer = cost::layer_of(nest, "tile");
-  cost::fit_form(kind.layer, nest, core.core);
-  if (const auto note = cost::fit_formats(kind.layer, core.core, false)) kind.notes.push_back(*note);
-  if (kind.adds_to_sums) kind.layer.starts_from_stored = true;
-  if (kind.leaves_sums) kind.layer.operands[0].bits = kind.layer.operands[0].partial_bits;
-  const cost::MapResult result = cache.map(kind.layer, core.core, {}, options.map);
+  const cost::Layer as_lowered = kind.layer;
+  const bool has_form = cost::fit_form(kind.layer, nest, core.core).has_value() && kind.layer != as_lowered;
+  const auto map = [&] {
+    if (const auto note = cost::fit_formats(kind.layer, core.core, false)) kind.notes.push_back(*note);
+    if (kind.adds_to_sums) kind.layer.starts_from_stored = true;
+    if (kind.leaves_sums) kind.layer.operands[0].bits = kind.layer.operands[0].partial_bits;
+    return cache.map(kind.layer, core.core, {}, options.map);
+  };
+  cost::MapResult result = map();
+  // Zeros between the elements may take more room than there is: then the products are scattered.
+  if (!result.mapped && has_form) {
+    kind.layer = as_lowered;
+    result = map();
+  }
   if (!result.mapped) {
     kind.reason = result.reason;
     return;
