@@ -30,6 +30,11 @@ class Accounts {
     e_.clock_hz = in_.chip.clock_hz;
     for (std::uint32_t i = 0; i < p_.tiles.size(); ++i) add_tile(i);
     for (const Transfer& t : e_.timeline.transfers) add_transfer(t);
+    const std::size_t each = std::max<std::size_t>(1, e_.tiled.tiles_of_iteration);
+    for (std::size_t i = 0; i < e_.timeline.tiles.size(); ++i) {
+      if (i % each == 0) e_.iteration_ends.push_back(0);
+      e_.iteration_ends.back() = std::max(e_.iteration_ends.back(), e_.timeline.tiles[i].end);
+    }
     add_path();
     for (std::size_t p = 0; p < kPhases; ++p) {
       const double pj = in_.chip.leakage_pj_per_cycle * e_.latency_by_phase[p];

@@ -76,6 +76,7 @@ struct Evaluation {
   Timeline timeline{};
   double clock_hz = 0;
   double latency = 0;
+  std::vector<double> iteration_ends{};  // when the last tile of each iteration ends
   Energy energy{};
   ByPhase energy_by_phase{}, latency_by_phase{}, busy_by_phase{}, macs{}, vector_ops{};
   std::vector<double> energy_by_core{};              // by Chip::cores; links, off-chip and leakage are nobody's

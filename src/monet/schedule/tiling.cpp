@@ -8,6 +8,7 @@
 
 #include "monet/base/assert.h"
 #include "monet/graph/lower.h"
+#include "monet/schedule/repeat.h"
 #include "monet/schedule/tile_order.h"
 #include "monet/schedule/tiling_boxes.h"
 
@@ -90,6 +91,7 @@ class Tiler {
     kinds_.price(in_.costs);
     if (auto reason = unpriced()) return std::move(*reason);
     assemble();
+    repeat(graph_, in_.iterations, out_);
     out_.kinds = kinds_.take();
     note_kinds();
     return std::move(out_);

@@ -50,6 +50,7 @@ struct Tiled {
   std::vector<std::uint32_t> group{};        // by node
   // Flows whose energy the tile's own cost does not hold.
   std::vector<bool> flow_is_extra{};
+  std::uint32_t tiles_of_iteration = 0;  // as many in each, one iteration after the other
   std::vector<std::string> notes{};
 };
 

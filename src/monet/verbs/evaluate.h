@@ -61,6 +61,9 @@ struct EvaluateRun {
 EvaluateRun evaluate(const EvaluateRequest& request, cost::Cache& cache);
 EvaluateRun evaluate(const EvaluateRequest& request);
 
+// Cycles from the end of one iteration to that of the next, in the mean after the first; of one alone, all of it.
+double steady_cycles(const schedule::Evaluation& e);
+
 // MACs of a core over what its lanes could have done (of one without any, its element operations).
 double core_utilisation(const plan::Chip& chip, const schedule::Evaluation& e, std::size_t core);
 

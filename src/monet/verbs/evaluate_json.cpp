@@ -103,6 +103,7 @@ Json feasible_json(const EvaluateRun& run, const Evaluated& mode) {
   Json out = Json::object();
   out.set("feasible", true).set("latency_cycles", e.latency);
   out.set("latency_s", e.clock_hz > 0 ? Json(e.latency / e.clock_hz) : Json());
+  out.set("iterations", e.iteration_ends.size()).set("iteration_cycles", steady_cycles(e));
   out.set("energy_pj", e.energy.total()).set("energy_breakdown_pj", energy_json(e.energy));
   out.set("energy_by_phase_pj", by_phase(e.energy_by_phase)).set("energy_by_core_pj", std::move(by_core));
   out.set("memory_energy_by_operand_pj", std::move(by_slot)).set("data_energy_by_category_pj", by_use(e.energy_by_use));
@@ -130,6 +131,12 @@ Json mode_json(const EvaluateRun& run, const Evaluated& mode) {
 }
 
 }  // namespace
+
+double steady_cycles(const Evaluation& e) {
+  const std::vector<double>& ends = e.iteration_ends;
+  if (ends.size() < 2) return e.latency;
+  return (ends.back() - ends.front()) / static_cast<double>(ends.size() - 1);
+}
 
 double core_utilisation(const plan::Chip& chip, const Evaluation& e, std::size_t core) {
   if (!(e.latency > 0)) return 0;

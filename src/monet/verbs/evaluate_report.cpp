@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "monet/report/nest.h"
@@ -41,6 +42,9 @@ std::string_view phase_name(std::size_t p) { return name(static_cast<Phase>(p));
 std::string latency_text(const plan::Chip& chip, const Evaluation& e) {
   std::string out = fmt::format("latency   {} cycles", quantity(e.latency));
   if (e.clock_hz > 0) out += fmt::format(" = {} at {:.4g} MHz", seconds_text(e.latency / e.clock_hz), e.clock_hz / 1e6);
+  if (e.iteration_ends.size() > 1)
+    out += fmt::format(" for {} iterations, {} from one to the next", e.iteration_ends.size(),
+                       quantity(std::round(steady_cycles(e))));
   out += fmt::format("\n          {}\n", parts_text(e.latency_by_phase, e.latency, phase_name));
   std::string bound;
   double shown = 0;

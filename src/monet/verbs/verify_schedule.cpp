@@ -51,6 +51,9 @@ VerifiedSchedule verify_schedule(const VerifyScheduleRequest& request) {
   if (asked.mode == "both")
     throw InputError(
         Diagnostic{.where = "--mode", .message = "one schedule at a time", .hint = "training or inference"});
+  if (asked.iterations != 1)
+    throw InputError(
+        Diagnostic{.where = "--iterations", .message = "one iteration at a time is carried out on numbers"});
   VerifiedSchedule out{.run = evaluate(asked)};
   const Evaluated& mode = out.run.modes.front();
   if (!mode.is_feasible()) return out;
