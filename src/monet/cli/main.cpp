@@ -8,6 +8,7 @@
 #include "monet/base/nearest.h"
 #include "monet/cli/commands.h"
 #include "monet/cli/commands_cost.h"
+#include "monet/cli/commands_evaluate.h"
 #include "monet/report/document.h"
 
 namespace {
@@ -125,17 +126,54 @@ void finish(ModelRequest& m, const RawModel& raw) {
   }
 }
 
+std::vector<std::pair<std::string, std::string>> settings_of(const std::vector<std::string>& items) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const std::string& item : items) {
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw InputError(Diagnostic{.where = "--set", .message = fmt::format("'{}' is not name=value", item)});
+    settings.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+  }
+  return settings;
+}
+
 void finish(MapRequest& r, const RawMap& raw) {
   finish(r.layer.model, raw.model);
   if (!raw.spatials.empty()) r.spatials = positive("--spatials", raw.spatials);
   if (!raw.time.empty()) r.time_s = seconds("--time", raw.time);
   if (!raw.threads.empty()) r.threads = static_cast<std::size_t>(positive("--threads", raw.threads));
-  for (const std::string& item : raw.settings) {
-    const std::size_t equals = item.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw InputError(Diagnostic{.where = "--set", .message = fmt::format("'{}' is not name=value", item)});
-    r.parameters.emplace_back(item.substr(0, equals), item.substr(equals + 1));
-  }
+  r.parameters = settings_of(raw.settings);
+}
+
+struct RawEvaluate {
+  RawModel model;
+  std::string iterations, threads, wgrad = "direct";
+  std::vector<std::string> settings;
+};
+
+void add_evaluate_options(CLI::App& app, EvaluateRequest& r, RawEvaluate& raw) {
+  add_model_options(app, r.model, raw.model);
+  app.add_option("--on", r.hardware, "a built-in chip or a YAML file")->required();
+  app.add_option("--set", raw.settings, "name=value for a parameter of the chip's file; can be repeated");
+  app.add_option("--mode", r.mode, "training, inference or both")->capture_default_str();
+  app.add_option("--plan", r.plan, "a plan (docs/plan.md) or a Stream mapping file; what it leaves out is decided");
+  app.add_option("--stacks", r.stacks, "fused groups of layers: \"[(0, 1, 2), (3,)]\", by number or name");
+  app.add_option("--wgrad", raw.wgrad, "convolution weight gradients as loop nests (direct) or by im2col")
+      ->capture_default_str();
+  app.add_option("--iterations", raw.iterations, "so many iterations one after the other (default 1)");
+  app.add_option("--cache", r.cache, "a file of mappings found before: read if it is there, written with what is new");
+  app.add_option("--threads", raw.threads, "mappings searched at once (default: as many as there are cores)");
+}
+
+void finish(EvaluateRequest& r, const RawEvaluate& raw) {
+  finish(r.model, raw.model);
+  if (raw.wgrad != "direct" && raw.wgrad != "im2col")
+    throw InputError(Diagnostic{
+        .where = "--wgrad", .message = fmt::format("unknown value '{}'", raw.wgrad), .hint = "known: direct, im2col"});
+  r.im2col_weight_gradient = raw.wgrad == "im2col";
+  if (!raw.iterations.empty()) r.iterations = positive("--iterations", raw.iterations);
+  if (!raw.threads.empty()) r.threads = static_cast<std::size_t>(positive("--threads", raw.threads));
+  r.parameters = settings_of(raw.settings);
 }
 
 // What the verb does not know, with the nearest of its own options.
@@ -260,21 +298,38 @@ int parse_and_run(int argc, char** argv) {
     code = run_map(map_command, output);
   });
 
+  EvaluateCommand evaluate_command;
+  RawEvaluate raw_evaluate;
+  CLI::App* evaluate =
+      app.add_subcommand("evaluate", "latency, energy and memory over time of one iteration on a chip");
+  add_evaluate_options(*evaluate, evaluate_command.request, raw_evaluate);
+  evaluate->add_option("--out", evaluate_command.out, "write result and plan into this folder (for explain, compare)");
+  add_output_options(*evaluate, output);
+  evaluate->callback([&] {
+    finish(evaluate_command.request, raw_evaluate);
+    code = run_evaluate(evaluate_command, output);
+  });
+
   ExplainRequest explain_request;
   RawMap raw_explain;
-  CLI::App* explain =
-      app.add_subcommand("explain", "where a figure of map comes from, what bounds it, what would help");
-  explain->add_option("RUN", explain_request.run, "a folder written by map --out, or a LAYER with --on")->required();
+  CLI::App* explain = app.add_subcommand("explain", "where a figure comes from, what bounds it, what would help");
   explain
-      ->add_option("WHAT", explain_request.what,
-                   "latency, energy, stall, accesses, levers (what would help), an operand (W), a memory, or "
-                   "OPERAND@MEMORY; of several layers LAYER/WHAT")
+      ->add_option("RUN", explain_request.run, "a folder written by evaluate --out or map --out, or a LAYER with --on")
+      ->required();
+  explain
+      ->add_option(
+          "WHAT", explain_request.what,
+          "of evaluate: latency, energy, peak-memory, levers (what would help), a node, a tensor or a core; of "
+          "map: latency, energy, stall, accesses, levers, an operand (W), a memory, or OPERAND@MEMORY; of "
+          "several layers LAYER/WHAT")
       ->required();
   add_map_options(*explain, explain_request.map, raw_explain);
   add_output_options(*explain, output);
   explain->callback([&] {
     finish(explain_request.map, raw_explain);
-    code = run_explain(explain_request, output);
+    code = explain_request.map.hardware.empty() && is_evaluation(explain_request.run)
+               ? run_explain_run({explain_request.run, explain_request.what, explain_request.map.threads}, output)
+               : run_explain(explain_request, output);
   });
 
   ValidateRequest validate_request;

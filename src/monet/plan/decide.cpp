@@ -42,6 +42,12 @@ class Decision {
     order_groups();
     if (!faults_.empty()) throw InputError(std::move(faults_));
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) decide_node(NodeId{i});
+    for (const ChosenGroup& group : out_.groups) {
+      std::vector<NodeId> open;
+      for (const NodeId n : group.nodes)
+        if (entry_of_[n.index()] == nullptr || entry_of_[n.index()]->tiles.empty()) open.push_back(n);
+      if (faults_.empty()) defaults_.align(open, out_.nodes);
+    }
     if (!faults_.empty()) throw InputError(std::move(faults_));
     return std::move(out_);
   }
@@ -87,8 +93,10 @@ class Decision {
 
   // Groups in their own order, nodes that none names between them as the graph has them.
   void order_groups() {
+    const Storage storage(graph_);
+    const std::vector<std::vector<NodeId>> before = predecessors(graph_, storage);
     if (plan_.groups.empty()) {
-      out_.groups = defaults_.groups();
+      out_.groups = defaults_.groups(before);
       return;
     }
     std::vector<ChosenGroup> units = named_;
@@ -99,8 +107,6 @@ class Decision {
         units.push_back({.nodes = {NodeId{i}}});
       }
     // Edges between units: data, and the order of the plan.
-    const Storage storage(graph_);
-    const std::vector<std::vector<NodeId>> before = predecessors(graph_, storage);
     std::vector<std::set<std::size_t>> next(units.size());
     std::vector<std::size_t> waits(units.size(), 0);
     const auto edge = [&](std::size_t from, std::size_t to) {

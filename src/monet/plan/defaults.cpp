@@ -14,7 +14,7 @@ namespace {
 
 using hardware::WorkClass;
 
-constexpr std::size_t kMostInGroup = 16;
+constexpr std::size_t kMostInGroup = 32;
 constexpr double kRoom = 0.5;            // of a store, for one tile: the next one is fetched meanwhile
 constexpr double kWorthSplitting = 256;  // cycles on one core, of work worth more than one
 constexpr double kWorthTiling = 2048;    // cycles on one core, of work worth overlapping with its neighbours'
@@ -54,33 +54,78 @@ std::optional<std::size_t> axis_along(const Graph& graph, const Node& node, cons
   return axis;
 }
 
+// Made for element-wise work, and not only able to do it on its multipliers.
+bool is_meant_for(const CoreOnChip& core, const Facts& facts) {
+  return takes(core, facts) && (facts.is_nest || core.core.vector.has_value() || !core.core.takes.empty());
+}
+
 }  // namespace
 
 Defaults::Defaults(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip)
-    : graph_(graph), facts_(facts), chip_(chip) {}
+    : graph_(graph), facts_(facts), chip_(chip), producer_(graph.tensors.size(), kNoNode) {
+  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i)
+    for (const TensorId t : graph.nodes[i].outputs)
+      if (t != kNoTensor) producer_[t.index()] = NodeId{i};
+}
 
-std::vector<ChosenGroup> Defaults::groups() const {
+// A node may stand in any group that is not before those of what it waits for: so the order of groups is legal.
+std::vector<ChosenGroup> Defaults::groups(const std::vector<std::vector<NodeId>>& before) const {
+  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::vector<ChosenGroup> groups;
-  std::vector<std::size_t> made_in(graph_.tensors.size(), std::numeric_limits<std::size_t>::max());
+  std::vector<std::size_t> group_of(graph_.nodes.size(), kNone);
+  const auto may_share = [&](NodeId a, NodeId b) {
+    const bool updates[2] = {graph_[a].phase == Phase::Update, graph_[b].phase == Phase::Update};
+    return updates[0] == updates[1];
+  };
+  // What waited for nothing has waited for whoever reads it.
+  std::vector<NodeId> stack;
+  const auto put = [&](NodeId node, std::size_t group) {
+    stack.assign(1, node);
+    while (!stack.empty()) {
+      const NodeId n = stack.back();
+      stack.pop_back();
+      if (group_of[n.index()] != kNone) continue;
+      group_of[n.index()] = group;
+      groups[group].nodes.push_back(n);
+      for (const NodeId p : before[n.index()])
+        if (group_of[p.index()] == kNone) stack.push_back(p);
+    }
+  };
   for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
-    const Node& node = graph_.nodes[i];
     const Facts& facts = facts_[i];
-    const auto is_ours = [&](TensorId t) { return t != kNoTensor && made_in[t.index()] + 1 == groups.size(); };
-    const bool follows = !groups.empty() && std::any_of(node.inputs.begin(), node.inputs.end(), is_ours);
-    const bool joins = follows && !facts.is_nest && (facts.is_view || groups.back().nodes.size() < kMostInGroup);
+    std::size_t last = kNone;
+    NodeId giver = kNoNode;
+    for (const NodeId p : before[i]) {
+      const std::size_t group = group_of[p.index()];
+      if (group == kNone || (last != kNone && group < last)) continue;
+      last = group;
+      giver = p;
+    }
+    if (last == kNone && !facts.is_nest) continue;
+    const bool joins = !facts.is_nest && may_share(giver, NodeId{i}) && reads_from(NodeId{i}, group_of, last) &&
+                       (facts.is_view || groups[last].nodes.size() < kMostInGroup);
     if (!joins) groups.emplace_back();
-    groups.back().nodes.push_back(NodeId{i});
-    for (const TensorId t : node.outputs)
-      if (t != kNoTensor) made_in[t.index()] = groups.size() - 1;
+    put(NodeId{i}, joins ? last : groups.size() - 1);
   }
+  for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i)
+    if (group_of[i] == kNone) groups.push_back({.nodes = {NodeId{i}}});
+  for (ChosenGroup& group : groups) std::sort(group.nodes.begin(), group.nodes.end());
   return groups;
+}
+
+bool Defaults::reads_from(NodeId node, const std::vector<std::size_t>& group_of, std::size_t group) const {
+  const auto is_from = [&](TensorId t) {
+    return t != kNoTensor && producer_[t.index()] != kNoNode && group_of[producer_[t.index()].index()] == group;
+  };
+  return std::any_of(graph_[node].inputs.begin(), graph_[node].inputs.end(), is_from);
 }
 
 void Defaults::choose_cores(NodeId node, const NodeChoice* near, NodeChoice& choice,
                             std::vector<std::string>& notes) const {
   const Facts& facts = facts_[node.index()];
   const auto all_take = [&](const std::vector<std::uint32_t>& cores) {
-    return std::all_of(cores.begin(), cores.end(), [&](std::uint32_t c) { return takes(chip_.cores[c], facts); });
+    return std::all_of(cores.begin(), cores.end(),
+                       [&](std::uint32_t c) { return is_meant_for(chip_.cores[c], facts); });
   };
   // Element-wise work stays where its data is.
   if (!facts.is_nest && near != nullptr && !near->cores.empty() && all_take(near->cores)) {
@@ -88,15 +133,15 @@ void Defaults::choose_cores(NodeId node, const NodeChoice* near, NodeChoice& cho
     return;
   }
   std::vector<std::uint32_t> able;
-  for (const bool must_take : {true, false}) {
+  for (const auto& fits : {is_meant_for, takes, can_run}) {
     for (std::uint32_t c = 0; c < chip_.cores.size(); ++c)
-      if (must_take ? takes(chip_.cores[c], facts) : can_run(chip_.cores[c], facts)) able.push_back(c);
-    if (!able.empty()) {
-      if (!must_take)
-        notes.push_back(fmt::format("no core takes {} work: '{}' goes to those that can compute it", name(facts.kind),
-                                    graph_[node].name));
-      break;
+      if (fits(chip_.cores[c], facts)) able.push_back(c);
+    if (able.empty()) continue;
+    if (fits == can_run) {
+      const std::string note = fmt::format("no core takes {} work: those that can compute it do it", name(facts.kind));
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
     }
+    break;
   }
   if (able.empty())
     throw InputError(
@@ -329,6 +374,92 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
   choice.tiles.clear();
   for (const std::uint32_t l : best_order(node, now, parts, wished))
     if (parts[l] > 1) choice.tiles.push_back({l, parts[l]});
+}
+
+void Defaults::align(const std::vector<NodeId>& nodes, std::vector<NodeChoice>& choices) const {
+  std::vector<bool> is_done(nodes.size(), false);
+  for (std::size_t first = 0; first < nodes.size(); ++first) {
+    const Facts& facts = facts_[nodes[first].index()];
+    const NodeChoice& leader = choices[nodes[first].index()];
+    if (is_done[first] || facts.kind != WorkClass::Elementwise || facts.is_nest || facts.is_view) continue;
+    std::vector<NodeId> alike;
+    for (std::size_t i = first; i < nodes.size(); ++i) {
+      const NodeChoice& other = choices[nodes[i].index()];
+      if (is_done[i] || facts_[nodes[i].index()].kind != WorkClass::Elementwise || other.cores != leader.cores ||
+          other.across != leader.across || facts_[nodes[i].index()].loops != facts.loops)
+        continue;
+      is_done[i] = true;
+      alike.push_back(nodes[i]);
+    }
+    if (alike.size() < 2) continue;
+    std::vector<std::int64_t> parts(facts.loops.size(), 1);
+    std::vector<std::uint32_t> order;
+    for (const NodeId n : alike)
+      for (const LoopSplit& split : choices[n.index()].tiles) {
+        if (std::find(order.begin(), order.end(), split.loop) == order.end()) order.push_back(split.loop);
+        parts[split.loop] = std::max(parts[split.loop], split.parts);
+      }
+    const std::vector<std::int64_t> across = core_parts(alike[0], leader);
+    while (!holds_all(alike, leader, parts)) {
+      std::size_t longest = parts.size();
+      for (std::size_t l = 0; l < parts.size(); ++l) {
+        const auto extent = [&](std::size_t i) {
+          return longest_part(longest_part(facts.loops[i].size, across[i]), parts[i]);
+        };
+        if (facts.loops[l].kind == LoopKind::Parallel && extent(l) > 1 &&
+            (longest == parts.size() || extent(l) > extent(longest)))
+          longest = l;
+      }
+      if (longest == parts.size()) break;
+      parts[longest] = std::min(longest_part(facts.loops[longest].size, across[longest]), 2 * parts[longest]);
+      if (std::find(order.begin(), order.end(), longest) == order.end())
+        order.push_back(static_cast<std::uint32_t>(longest));
+    }
+    for (const NodeId n : alike) {
+      choices[n.index()].tiles.clear();
+      for (const std::uint32_t l : order) choices[n.index()].tiles.push_back({l, parts[l]});
+    }
+  }
+}
+
+// Whether there is room for one tile of every node at its turn, beside what earlier ones made for later ones.
+bool Defaults::holds_all(const std::vector<NodeId>& nodes, const NodeChoice& choice,
+                         const std::vector<std::int64_t>& parts) const {
+  struct Life {
+    std::size_t first = 0, last = 0;
+    bool is_made = false;  // by one of the nodes
+    StoreId store{};
+    double bytes = 0;
+  };
+  std::map<TensorId, Life> lives;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Load bytes = load(nodes[i], choice, parts);
+    const Facts& facts = facts_[nodes[i].index()];
+    const auto add = [&](const std::vector<TensorId>& tensors, const std::vector<OperandFacts>& operands,
+                         const std::vector<double>& sizes, bool is_made) {
+      for (std::size_t o = 0; o < tensors.size(); ++o) {
+        if (tensors[o] == kNoTensor) continue;
+        Life& life = lives.try_emplace(tensors[o], Life{.first = i}).first->second;
+        life.last = i;
+        life.is_made = life.is_made || is_made;
+        life.store = chip_.store(choice.cores[0], operands[o].slot);
+        life.bytes = std::max(life.bytes, sizes[o]);
+      }
+    };
+    add(graph_[nodes[i]].inputs, facts.inputs, bytes.inputs, false);
+    add(graph_[nodes[i]].outputs, facts.outputs, bytes.outputs, true);
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    std::map<StoreId, double> sums;
+    for (const auto& [tensor, life] : lives)
+      if (life.first == i || life.last == i || (life.is_made && life.first < i && i < life.last))
+        sums[life.store] += life.bytes;
+    for (const auto& [store, sum] : sums)
+      if (!(store == chip_.machine.home && chip_.home_is_offchip) &&
+          sum > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes))
+        return false;
+  }
+  return true;
 }
 
 }  // namespace monet::plan

@@ -11,8 +11,9 @@ class Defaults {
  public:
   Defaults(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip);
 
-  // Fused groups of neighbours: a loop nest with the element-wise work and the reductions that follow it.
-  std::vector<ChosenGroup> groups() const;
+  // Fused groups: a loop nest with the element-wise work and the reductions that follow it; the steps of an update.
+  // `before`: order.h.
+  std::vector<ChosenGroup> groups(const std::vector<std::vector<NodeId>>& before) const;
 
   // Who runs a node, in so many parts at once; `near`: where its inputs are made, if that is known.
   void choose_cores(NodeId node, const NodeChoice* near, NodeChoice& choice, std::vector<std::string>& notes) const;
@@ -20,6 +21,9 @@ class Defaults {
   void choose_across(NodeId node, NodeChoice& choice) const;
   // Parts of which two find room in every store; `producer`: whose tiles it should follow, and through which operand.
   void choose_tiles(NodeId node, const NodeChoice* producer, NodeId producer_node, NodeChoice& choice) const;
+  // Element-wise nodes of a group that run over the same loops on the same cores: one tile of each after the other, all
+  // that it touches in the store.
+  void align(const std::vector<NodeId>& nodes, std::vector<NodeChoice>& choices) const;
   // The tiles of the producer, in the loops of the node.
   std::vector<LoopSplit> followed(NodeId node, const NodeChoice& producer, NodeId producer_node) const;
 
@@ -28,6 +32,9 @@ class Defaults {
     double overflow = 0;  // bytes that find no room, over all stores
     std::vector<double> inputs{}, outputs{};
   };
+  bool reads_from(NodeId node, const std::vector<std::size_t>& group_of, std::size_t group) const;
+  bool holds_all(const std::vector<NodeId>& nodes, const NodeChoice& choice,
+                 const std::vector<std::int64_t>& parts) const;
   std::vector<std::int64_t> core_parts(NodeId node, const NodeChoice& choice) const;
   Load load(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts) const;
   double traffic(NodeId node, const Load& load, const std::vector<std::int64_t>& parts,
@@ -38,6 +45,7 @@ class Defaults {
   const Graph& graph_;
   const std::vector<Facts>& facts_;
   const Chip& chip_;
+  std::vector<NodeId> producer_;  // by tensor
 };
 
 }  // namespace monet::plan

@@ -112,7 +112,7 @@ void TileKinds::price_nest(TileKind& kind, const CostOptions& options, cost::Cac
   const plan::CoreOnChip& core = chip_.cores[kind.core];
   const auto& nest = std::get<work::LoopNest>(kind.work);
   kind.layer = cost::layer_of(nest, "tile");
-  if (const auto note = cost::fit_form(kind.layer, nest, core.core)) kind.notes.push_back(*note);
+  cost::fit_form(kind.layer, nest, core.core);
   if (const auto note = cost::fit_formats(kind.layer, core.core, false)) kind.notes.push_back(*note);
   if (kind.adds_to_sums) kind.layer.starts_from_stored = true;
   if (kind.leaves_sums) kind.layer.operands[0].bits = kind.layer.operands[0].partial_bits;

@@ -192,7 +192,7 @@ MapRun map_layers(const MapRequest& request, const MapObserver& observer) {
         m.notes.push_back(*note);
     if (!found.bits_are_given)
       if (const std::optional<std::string> note = cost::fit_formats(m.layer, core, found.is_bare))
-        m.notes.push_back(*note);
+        m.notes.push_back(*note + " (--bits says otherwise)");
     m.asked = asked_of(request, entries, m.layer, core);
     run.layers[i] = std::move(m);
   });

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <thread>
 
-#include "monet/base/file.h"
 #include "monet/base/parallel.h"
 #include "monet/cost/cache.h"
 #include "monet/report/nest.h"
+#include "monet/verbs/cost_cache.h"
 
 namespace monet {
 namespace {
@@ -42,35 +41,6 @@ void check_orderings(const MapRequest& request, const MapObserver& observer, con
   if (sum > kManyOrderings && observer.say)
     observer.say(fmt::format("{} loop orderings to try{}", count_text(sum),
                              run.layers.size() > 1 ? ", those of identical layers once" : ""));
-}
-
-// ---- The file of the cache ----
-
-void read_cache(const std::string& path, cost::Cache& cache, std::vector<Diagnostic>& warnings) {
-  if (!std::filesystem::exists(path)) return;
-  if (const std::size_t others = cache.add(read_file(path), path); others > 0)
-    warnings.push_back(
-        {.file = path,
-         .message = fmt::format("{} mappings were stored by another version of MONET and are not used", others),
-         .severity = Severity::Warning});
-}
-
-// Another process may have written the file meanwhile: what it found is kept, too. The results are worth more than the
-// file, so that one that cannot be written is a warning.
-void write_cache(const std::string& path, cost::Cache& cache, std::vector<Diagnostic>& warnings) {
-  try {
-    std::vector<Diagnostic> seen;
-    if (std::filesystem::exists(path)) read_cache(path, cache, seen);
-  } catch (const InputError&) {  // it is replaced
-  }
-  try {
-    write_file(path, cache.text());
-  } catch (const InputError& error) {
-    for (Diagnostic d : error.diagnostics()) {
-      d.severity = Severity::Warning;
-      warnings.push_back(std::move(d));
-    }
-  }
 }
 
 // ---- The search ----

@@ -1,0 +1,118 @@
+#include "monet/verbs/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "monet/base/file.h"
+#include "monet/base/nearest.h"
+#include "monet/base/sha256.h"
+#include "monet/plan/plan_file.h"
+#include "monet/plan/stream_plan.h"
+#include "monet/rewrite/decompose.h"
+#include "monet/verbs/cost_cache.h"
+#include "monet/verbs/hardware.h"
+
+namespace monet {
+namespace {
+
+// Mappings whose proof takes longer than this are taken as they are found: for tiles, a bound on the time of a run.
+constexpr std::uint64_t kLabels = 20'000;
+
+plan::ParsedPlan read_plan(const EvaluateRequest& request, const hardware::Hardware& hardware, const Graph& graph,
+                           const std::vector<std::string>& layers, EvaluateRun& run) {
+  plan::ParsedPlan parsed;
+  if (!request.plan.empty()) {
+    const std::string bytes = read_file(request.plan);
+    const bool is_new = std::none_of(run.inputs.begin(), run.inputs.end(),
+                                     [](const DocumentInput& input) { return input.name == "plan"; });
+    if (is_new) run.inputs.push_back({"plan", request.plan, sha256_hex(bytes)});
+    const config::Tree tree = config::parse_yaml(bytes, request.plan);
+    parsed = plan::looks_like_plan(tree.root())
+                 ? plan::parse_plan(bytes, request.plan)
+                 : plan::parse_stream_plan(bytes, request.plan, plan::stream_context(hardware, graph));
+    run.warnings.insert(run.warnings.end(), parsed.warnings.begin(), parsed.warnings.end());
+  }
+  if (!request.stacks.empty()) {
+    if (!parsed.plan.groups.empty())
+      throw InputError(Diagnostic{.where = "--stacks", .message = "the plan has groups of its own"});
+    parsed.plan.groups = plan::groups_in(graph, plan::parse_stacks(request.stacks, layers));
+  }
+  return parsed;
+}
+
+void evaluate_mode(const EvaluateRequest& request, const std::string& mode, cost::Cache& cache, EvaluateRun& run) {
+  ModelRequest asked = request.model;
+  if (mode == "inference") asked.train = "none";
+  Evaluated out{.mode = mode, .prepared = prepare(asked)};
+  if (!out.prepared.is_training) out.mode = "inference";
+  std::vector<std::string> layers;
+  for (const Node& node : out.prepared.graph.nodes)
+    if (node.phase == Phase::Forward) layers.push_back(node.name);
+  out.graph = decompose(std::move(out.prepared.graph), {.im2col_weight_gradient = request.im2col_weight_gradient});
+  out.storage = std::make_unique<Storage>(out.graph);
+  out.facts = plan::facts_of(out.graph);
+  const hardware::Hardware& hardware = run.loaded.hardware;
+  const plan::ParsedPlan parsed = read_plan(request, hardware, out.graph, layers, run);
+  out.decided = plan::decide(out.graph, out.facts, run.chip, parsed.plan,
+                             [&](const std::string& path, Diagnostic& d) { locate(parsed, path, d); });
+  out.notes = out.decided.notes;
+  for (const Diagnostic& warning : out.prepared.warnings)
+    if (std::find(run.warnings.begin(), run.warnings.end(), warning) == run.warnings.end())
+      run.warnings.push_back(warning);
+  for (const DocumentInput& input : out.prepared.inputs)
+    if (std::none_of(run.inputs.begin(), run.inputs.end(),
+                     [&](const DocumentInput& other) { return other.path == input.path; }))
+      run.inputs.push_back(input);
+  schedule::CostOptions costs{.threads = request.threads, .cache = &cache};
+  costs.map.most_labels = kLabels;
+  out.outcome = schedule::evaluate({.graph = out.graph,
+                                    .storage = *out.storage,
+                                    .facts = out.facts,
+                                    .chip = run.chip,
+                                    .hardware = hardware,
+                                    .decided = out.decided,
+                                    .costs = costs,
+                                    .iterations = request.iterations});
+  if (out.is_feasible())
+    out.notes.insert(out.notes.end(), out.result().tiled.notes.begin(), out.result().tiled.notes.end());
+  run.modes.push_back(std::move(out));
+}
+
+}  // namespace
+
+bool EvaluateRun::is_feasible() const {
+  return std::all_of(modes.begin(), modes.end(), [](const Evaluated& m) { return m.is_feasible(); });
+}
+
+EvaluateRun evaluate(const EvaluateRequest& request, cost::Cache& cache) {
+  const std::vector<std::string> modes{"training", "inference", "both"};
+  if (std::find(modes.begin(), modes.end(), request.mode) == modes.end())
+    throw InputError(Diagnostic{.where = "--mode",
+                                .message = fmt::format("unknown value '{}'", request.mode),
+                                .hint = did_you_mean(request.mode, modes, "known: training, inference, both")});
+  EvaluateRun run;
+  run.loaded = describe_hardware({.hardware = request.hardware, .parameters = request.parameters});
+  run.chip = plan::chip_of(run.loaded.hardware);
+  run.inputs = document_inputs(run.loaded);
+  run.warnings = run.loaded.warnings;
+  if (request.mode != "inference") evaluate_mode(request, "training", cache, run);
+  if (request.mode != "training") evaluate_mode(request, "inference", cache, run);
+  return run;
+}
+
+EvaluateRun evaluate(const EvaluateRequest& request) {
+  cost::Cache cache;
+  std::vector<Diagnostic> warnings;
+  if (!request.cache.empty()) read_cache(request.cache, cache, warnings);
+  EvaluateRun run = evaluate(request, cache);
+  if (!request.cache.empty() && cache.searched() > 0) write_cache(request.cache, cache, warnings);
+  run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
+  return run;
+}
+
+std::string plan_yaml(const EvaluateRun& run, const Evaluated& mode) {
+  return plan::to_yaml(plan::in_words(mode.graph, mode.facts, run.chip, mode.decided));
+}
+
+}  // namespace monet
