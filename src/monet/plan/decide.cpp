@@ -260,7 +260,11 @@ class Decision {
     std::int64_t parts = 1, wanted = 1;
     for (const LoopSplit& s : across) parts *= s.parts;
     for (const LoopSplit& s : near.across) wanted *= s.parts;
-    if (parts == wanted)
+    // Of a slice a loop may be shorter than the axis it runs along.
+    const bool has_steps = std::all_of(across.begin(), across.end(), [&](const LoopSplit& s) {
+      return s.parts <= facts_[node.index()].loops[s.loop].size;
+    });
+    if (parts == wanted && has_steps)
       choice.across = across;
     else
       defaults_.choose_across(node, choice);
