@@ -5,6 +5,8 @@
 SHELL := /bin/bash
 CORES := $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 600
+# More schedules of Stream's for `make bench`: files of the format that docs/stream.md has.
+STREAM_SCHEDULES ?=
 # A failed test shows its output; skipped ones are named in the summary.
 CTEST := ctest --output-on-failure --no-tests=error -j$(CORES)
 # Who only wants the product needs none of the test libraries; a folder configured with tests keeps them.
@@ -19,7 +21,7 @@ help:
 	@echo "make build     installs what is missing, builds build/release/monet"
 	@echo "make test      installs what is missing, builds, runs the tests that fit in CI"
 	@echo "make test-all  adds the long tests: full oracle runs, fuzzing, the benchmark"
-	@echo "make bench     times the verbs     make bench-peers  against ZigZag and AccelForge     make fuzz  fuzzes each reader for FUZZ_SECONDS ($(FUZZ_SECONDS))"
+	@echo "make bench     times the verbs and schedulers     make bench-peers  against ZigZag and AccelForge     make fuzz  fuzzes each reader for FUZZ_SECONDS ($(FUZZ_SECONDS))"
 	@echo "make format    formats the C++     make clean removes build/ and out/"
 
 demo: build
@@ -76,6 +78,11 @@ fuzz: setup-test
 bench: build
 	@echo "== bench: wall time and memory of the verbs"
 	@/usr/bin/python3 bench/verbs.py build/release/monet
+	@cmake --build --preset release --target schedule_bench stream_bench
+	@echo "== bench: Stream's scheduler, and what Stream takes"
+	@build/release/bench/stream_bench data/validation/stream_*.json.gz $(STREAM_SCHEDULES)
+	@echo "== bench: our scheduler from 10^3 to 10^6 tiles"
+	@build/release/bench/schedule_bench
 
 # ZigZag takes a few minutes. Each half is left out by name where its peer is out of reach.
 bench-peers: build setup-peers

@@ -3,11 +3,13 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "monet/base/rng.h"
 #include "monet/schedule/timeline.h"
 #include "support/timeline_check.h"
+#include "synthetic.h"
 
 namespace monet::test {
 namespace {
@@ -141,6 +143,31 @@ TEST(Schedule, EveryValueIsWhereAndWhenItIsNeeded) {
   EXPECT_GT(feasible, count() / 2);
   EXPECT_GT(spills, count());
   EXPECT_GT(shared, 0u);
+}
+
+// Many more blocks and pieces than a random problem has: what is kept in chunks and forgotten must not matter.
+TEST(Schedule, LongChainsKeepTheirPromises) {
+  using bench::Shape;
+  for (const Shape& shape :
+       {Shape{.name = "evictions", .store_bytes = 256 << 10},
+        Shape{.name = "fused", .is_fused = true, .store_bytes = 128 << 10},
+        Shape{.name = "links", .cores = 5, .has_own_links = true, .store_bytes = 200 << 10},
+        Shape{.name = "many", .cores = 1, .rows = 64, .row_bytes = 64, .weight_bytes = 256, .store_bytes = 40 << 10},
+        Shape{.name = "mixed", .has_mixed_sizes = true, .store_bytes = 300 << 10},
+        Shape{.name = "late", .has_late_unit = true, .store_bytes = 256 << 10},
+        Shape{.name = "one after the other", .is_one_after_other = true, .store_bytes = 192 << 10},
+        Shape{.name = "fine", .rows_grow = true, .row_bytes = 1 << 20, .store_bytes = 1 << 20}}) {
+    const Problem p = bench::training_chain(shape, 6000);
+    const Scheduled result = schedule::schedule(p);
+    ASSERT_TRUE(std::holds_alternative<Timeline>(result)) << shape.name;
+    const Timeline& t = std::get<Timeline>(result);
+    const std::vector<std::string> wrong = faults(p, t);
+    ASSERT_TRUE(wrong.empty()) << shape.name << ": " << fmt::format("{}", fmt::join(wrong, "\n"));
+    EXPECT_GT(std::count_if(t.transfers.begin(), t.transfers.end(),
+                            [](const Transfer& x) { return x.purpose == Purpose::Spill; }),
+              500)
+        << shape.name;
+  }
 }
 
 }  // namespace

@@ -35,4 +35,17 @@ int run_evaluate(const EvaluateCommand& command, const Output& output) {
   return run.is_feasible() ? 0 : 1;
 }
 
+int run_explain_run(const ExplainRunRequest& request, const Output& output) {
+  const Clock clock;
+  const RunExplanation x = explain_run(request);
+  if (!output.quiet) print_diagnostics(x.run.warnings);
+  if (output.json)
+    fmt::print("{}",
+               dump(Document{"explain", x.run.inputs, Json::object().set("run", request.run).set("what", request.what),
+                             json(x), clock.seconds()}));
+  else
+    fmt::print("{}", text(x));
+  return x.run.modes[x.mode].is_feasible() ? 0 : 1;
+}
+
 }  // namespace monet::cli

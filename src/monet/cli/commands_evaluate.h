@@ -1,6 +1,7 @@
 #pragma once
 #include "monet/cli/commands.h"
 #include "monet/verbs/evaluate.h"
+#include "monet/verbs/explain_run.h"
 
 // The verbs about whole iterations on a chip.
 
@@ -12,5 +13,6 @@ struct EvaluateCommand {
 };
 
 int run_evaluate(const EvaluateCommand& command, const Output& output);
+int run_explain_run(const ExplainRunRequest& request, const Output& output);
 
 }  // namespace monet::cli

@@ -312,19 +312,24 @@ int parse_and_run(int argc, char** argv) {
 
   ExplainRequest explain_request;
   RawMap raw_explain;
-  CLI::App* explain =
-      app.add_subcommand("explain", "where a figure of map comes from, what bounds it, what would help");
-  explain->add_option("RUN", explain_request.run, "a folder written by map --out, or a LAYER with --on")->required();
+  CLI::App* explain = app.add_subcommand("explain", "where a figure comes from, what bounds it, what would help");
   explain
-      ->add_option("WHAT", explain_request.what,
-                   "latency, energy, stall, accesses, levers (what would help), an operand (W), a memory, or "
-                   "OPERAND@MEMORY; of several layers LAYER/WHAT")
+      ->add_option("RUN", explain_request.run, "a folder written by evaluate --out or map --out, or a LAYER with --on")
+      ->required();
+  explain
+      ->add_option(
+          "WHAT", explain_request.what,
+          "of evaluate: latency, energy, peak-memory, levers (what would help), a node, a tensor or a core; of "
+          "map: latency, energy, stall, accesses, levers, an operand (W), a memory, or OPERAND@MEMORY; of "
+          "several layers LAYER/WHAT")
       ->required();
   add_map_options(*explain, explain_request.map, raw_explain);
   add_output_options(*explain, output);
   explain->callback([&] {
     finish(explain_request.map, raw_explain);
-    code = run_explain(explain_request, output);
+    code = explain_request.map.hardware.empty() && is_evaluation(explain_request.run)
+               ? run_explain_run({explain_request.run, explain_request.what, explain_request.map.threads}, output)
+               : run_explain(explain_request, output);
   });
 
   ValidateRequest validate_request;

@@ -1,52 +1,89 @@
 #include "monet/schedule/channel_time.h"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace monet::schedule {
 namespace {
 
 constexpr double kRounding = 1e-9;  // rates are quotients: a full channel stays full
 
-std::size_t step_at(const std::vector<double>& times, double when) {
-  const auto after = std::upper_bound(times.begin(), times.end(), when);
-  return after == times.begin() ? 0 : static_cast<std::size_t>(after - times.begin()) - 1;
-}
-
 }  // namespace
 
-double ChannelTime::free_from(double rate, double most, double duration, double earliest) const {
+ChannelTime::ChannelTime() { steps_.insert(steps_.begin(), {}); }
+
+// The step in force.
+ChannelTime::Steps::At ChannelTime::step_at(double when) const {
+  const Steps::At at = steps_.not_below(when);
+  return at == steps_.begin() || (at != steps_.end() && steps_[at].time == when) ? at : steps_.before(at);
+}
+
+const ChannelTime::Range& ChannelTime::range(std::size_t i) const {
+  const Steps::Chunk& chunk = steps_.chunk(i);
+  if (!chunk.is_fresh) {
+    chunk.summary = {chunk.items[0].used, chunk.items[0].used};
+    for (const Step& step : chunk.items)
+      chunk.summary = {std::min(chunk.summary.least, step.used), std::max(chunk.summary.most, step.used)};
+    chunk.is_fresh = true;
+  }
+  return chunk.summary;
+}
+
+ChannelTime::Start ChannelTime::free_from(double rate, double most, double duration, double earliest) const {
   const double limit = most * (1 + kRounding) - rate;
-  double start = earliest;
-  for (std::size_t i = step_at(times_, earliest); i < times_.size(); ++i) {
-    if (used_[i] > limit)
-      start = i + 1 < times_.size() ? times_[i + 1] : times_[i];
-    else if (i + 1 < times_.size() && times_[i + 1] - start >= duration)
-      return start;
+  Start start{earliest, 0};
+  Steps::At at = step_at(earliest);
+  for (bool is_first = true; at.chunk < steps_.size(); at = {at.chunk + 1, 0}, is_first = false) {
+    const std::vector<Step>& items = steps_.chunk(at.chunk).items;
+    const Step* after = at.chunk + 1 < steps_.size() ? &steps_.chunk(at.chunk + 1).items[0] : nullptr;
+    // A chunk that is full, or free, from end to end.
+    if (!is_first && after != nullptr) {
+      const Range& used = range(at.chunk);
+      if (used.least > limit) {
+        start = {after->time, after->by};
+        continue;
+      }
+      if (used.most <= limit) {
+        if (after->time - start.time >= duration) return start;
+        continue;
+      }
+    }
+    for (std::size_t i = at.index; i < items.size(); ++i) {
+      const Step* next = i + 1 < items.size() ? &items[i + 1] : after;
+      if (items[i].used > limit)
+        start = next != nullptr ? Start{next->time, next->by} : Start{items[i].time, items[i].by};
+      else if (next != nullptr && next->time - start.time >= duration)
+        return start;
+    }
   }
   return start;
 }
 
-void ChannelTime::occupy(double start, double end, double rate) {
-  if (end <= start) return;
-  const auto split = [&](double when) {
-    const std::size_t i = step_at(times_, when);
-    if (times_[i] == when) return i;
-    times_.insert(times_.begin() + static_cast<std::ptrdiff_t>(i) + 1, when);
-    used_.insert(used_.begin() + static_cast<std::ptrdiff_t>(i) + 1, used_[i]);
-    return i + 1;
-  };
-  const std::size_t first = split(start), last = split(end);
-  for (std::size_t i = first; i < last; ++i) used_[i] += rate;
-  // What is free again is free: no dust of rounding.
-  for (std::size_t i = first; i <= last; ++i)
-    if (used_[i] < kRounding) used_[i] = 0;
+void ChannelTime::split(double when, std::uint32_t by) {
+  const Steps::At at = steps_.not_below(when);
+  if (at != steps_.end() && steps_[at].time == when) {
+    if (by != 0) steps_.mark(at).by = by;
+    return;
+  }
+  steps_.insert(at, {when, steps_[steps_.before(at)].used, by});
 }
 
-void ChannelTime::forget_before(double horizon) {
-  const std::size_t keep = step_at(times_, horizon);
-  times_.erase(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(keep));
-  used_.erase(used_.begin(), used_.begin() + static_cast<std::ptrdiff_t>(keep));
+// Steps of the same height are one.
+void ChannelTime::merge_at(double when) {
+  const Steps::At at = steps_.not_below(when);
+  if (at != steps_.begin() && steps_[steps_.before(at)].used == steps_[at].used) steps_.erase(at);
+}
+
+void ChannelTime::occupy(double start, double end, double rate, std::uint32_t by) {
+  if (end <= start) return;
+  split(end, by);
+  split(start, 0);
+  for (Steps::At at = steps_.not_below(start); steps_[at].time < end; at = steps_.next(at)) {
+    Step& step = steps_.change(at);
+    step.used += rate;
+    if (step.used < kRounding) step.used = 0;
+  }
+  merge_at(end);
+  merge_at(start);
 }
 
 }  // namespace monet::schedule

@@ -341,6 +341,20 @@ Infeasible explain_no_room(const TilingInput& in, const Tiled& tiled, const NoRo
   return out;
 }
 
+double transfer_energy_pj(const Problem& problem, const Timeline& timeline) {
+  const Machine& machine = problem.machine;
+  double pj = 0;
+  for (const Transfer& t : timeline.transfers) {
+    const auto bytes = static_cast<double>(problem.blocks[t.block.index()].bytes);
+    pj += bytes * machine.stores[t.to.index()].write_pj_per_byte;
+    if (t.carried_by != static_cast<std::uint32_t>(&t - timeline.transfers.data())) continue;
+    pj += bytes * machine.stores[t.from.index()].read_pj_per_byte;
+    for (const ChannelId c : machine.route(t.from, t.to).channels)
+      pj += bytes * machine.channels[c.index()].pj_per_byte;
+  }
+  return pj;
+}
+
 std::variant<Evaluation, Infeasible> evaluate(const TilingInput& input) {
   auto tiled = tile(input);
   if (auto* infeasible = std::get_if<Infeasible>(&tiled)) return std::move(*infeasible);

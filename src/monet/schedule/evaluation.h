@@ -96,6 +96,9 @@ Infeasible explain_no_room(const TilingInput& input, const Tiled& tiled, const N
 
 std::variant<Evaluation, Infeasible> evaluate(const TilingInput& input);
 
+// Of all transfers: stores and channels.
+double transfer_energy_pj(const Problem& problem, const Timeline& timeline);
+
 // The parts of `evaluate` that only look at a finished timeline.
 std::vector<PathStep> critical_path(const Timeline& timeline);
 std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const Timeline& timeline, double& peak_total,

@@ -1,147 +1,271 @@
 #include "monet/schedule/space.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "monet/base/assert.h"
 
 namespace monet::schedule {
+namespace {
 
-Space::Space(std::int64_t bytes) {
-  if (bytes > 0) free_.push_back({0, bytes, 0, 0});
+constexpr double kForever = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+Space::Space(std::int64_t bytes, bool knows_owners) : bytes_(bytes), knows_owners_(knows_owners) {
+  if (bytes > 0) free_.insert(free_.begin(), {0, bytes, 0, 0});
 }
 
-std::optional<Space::Spot> Space::find(std::int64_t bytes, double earliest) const {
-  if (bytes == 0) return Spot{earliest, 0, 0};
-  std::optional<Spot> best;
-  // Every run of free pieces side by side that is just long enough, beginning at a piece.
-  for (std::size_t first = 0; first < free_.size(); ++first) {
-    Spot spot{earliest, free_[first].address, 0};
-    std::int64_t length = 0;
-    for (std::size_t i = first; i < free_.size() && length < bytes; ++i) {
-      if (free_[i].address != spot.address + length) break;  // something is taken in between
-      if (free_[i].from > spot.time) {
-        spot.time = free_[i].from;
-        spot.freed_by = free_[i].by;
+// Puts pieces together that are free before the horizon, whenever a chunk is looked at.
+const Space::Rows& Space::rows(std::size_t i) {
+  if (free_.chunk(i).is_fresh && horizon_ < free_.chunk(i).summary.next_merge) return free_.chunk(i).summary;
+  free_.join(i);
+  const FreePieces::Chunk& chunk = free_.chunk(i);
+  free_.compact(i, [&](std::vector<Free>& pieces) {
+    std::size_t kept = 0;
+    for (std::size_t k = 1; k < pieces.size(); ++k) {
+      Free& last = pieces[kept];
+      if (last.address + last.bytes == pieces[k].address && std::max(last.from, pieces[k].from) <= horizon_) {
+        last.bytes += pieces[k].bytes;
+        last.from = std::max(last.from, pieces[k].from);
+      } else {
+        pieces[++kept] = pieces[k];
       }
-      length += free_[i].bytes;
-      if (best && spot.time >= best->time) break;
     }
-    if (length < bytes || (best && spot.time >= best->time)) continue;
-    best = spot;
-    if (spot.time == earliest) break;
+    if (!pieces.empty()) pieces.resize(kept + 1);
+  });
+  Rows& rows = chunk.summary;
+  rows = {.soonest = kForever, .next_merge = kForever};
+  std::int64_t end = -1;
+  double from = 0;
+  bool is_head = true;
+  for (const Free& piece : chunk.items) {
+    is_head = is_head && (end < 0 || piece.address == end);
+    if (piece.address == end) rows.next_merge = std::min(rows.next_merge, std::max(from, piece.from));
+    from = piece.from;
+    rows.tail = piece.address == end ? rows.tail + piece.bytes : piece.bytes;
+    if (is_head) rows.head = rows.tail;
+    rows.longest = std::max(rows.longest, rows.tail);
+    rows.soonest = std::min(rows.soonest, piece.from);
+    end = piece.address + piece.bytes;
+  }
+  rows.is_one = is_head;
+  chunk.is_fresh = true;
+  return rows;
+}
+
+// The first row that is long enough and free at `earliest`.
+std::optional<Space::Spot> Space::find_now(std::int64_t bytes, double earliest) {
+  std::int64_t begin = 0, end = -1;  // of the row of free pieces so far
+  // True if it is long enough.
+  const auto search = [&](const std::vector<Free>& pieces, std::size_t first) {
+    for (std::size_t i = first; i < pieces.size(); ++i) {
+      if (pieces[i].from > earliest) {
+        end = -1;
+        continue;
+      }
+      if (pieces[i].address != end) begin = pieces[i].address;
+      end = pieces[i].address + pieces[i].bytes;
+      if (end - begin >= bytes) return true;
+    }
+    return false;
+  };
+  for (std::size_t c = 0; c < free_.size(); ++c) {
+    // A chunk that has changed is searched at once: often its first pieces will do, and nothing is put together.
+    if (!free_.chunk(c).is_fresh) {
+      const std::int64_t begin_before = begin, end_before = end;
+      if (search(free_.chunk(c).items, 0)) return Spot{earliest, begin, 0};
+      begin = begin_before;
+      end = end_before;
+    }
+    const Rows& r = rows(c);
+    const std::vector<Free>& pieces = free_.chunk(c).items;
+    if (r.soonest > earliest) {
+      end = -1;
+      continue;
+    }
+    const std::int64_t carried = end == pieces[0].address ? end - begin : 0;
+    std::size_t first = 0;
+    if (r.longest < bytes && carried + r.head < bytes) {
+      // Nothing here; only what is at its end may go on in the next chunk.
+      first = pieces.size() - 1;
+      while (first > 0 && pieces[first - 1].address + pieces[first - 1].bytes == pieces[first].address &&
+             pieces[first - 1].from <= earliest)
+        --first;
+    }
+    if (search(pieces, first)) return Spot{earliest, begin, 0};
+  }
+  return std::nullopt;
+}
+
+// All pieces of rows that are long enough, and perhaps others.
+void Space::collect_rows(std::int64_t bytes) {
+  rows_.clear();
+  std::int64_t carried = 0, end = -1;  // the row at the end of the chunks so far
+  std::size_t next = 0;                // chunk that is not in rows_ yet
+  for (std::size_t c = 0; c < free_.size(); ++c) {
+    const Rows& r = free_.chunk(c).summary;  // fresh since find_now
+    const std::vector<Free>& pieces = free_.chunk(c).items;
+    if (pieces[0].address != end) carried = 0;
+    if (r.longest >= bytes || carried + r.head >= bytes) {
+      std::size_t first = c;
+      for (std::int64_t before = carried; first > next && before > 0; --first)
+        before -= std::min(before, free_.chunk(first - 1).summary.tail);
+      for (; first <= c; ++first)
+        rows_.insert(rows_.end(), free_.chunk(first).items.begin(), free_.chunk(first).items.end());
+      next = c + 1;
+    }
+    carried = r.is_one ? carried + r.head : r.tail;
+    end = pieces.back().address + pieces.back().bytes;
+  }
+}
+
+// The row that is free first, of all windows that begin with a piece and are just long enough.
+std::optional<Space::Spot> Space::find_later(std::int64_t bytes, double earliest) {
+  collect_rows(bytes);
+  std::optional<Spot> best;
+  for (std::size_t first = 0; first < rows_.size();) {
+    Spot spot{earliest, rows_[first].address, 0};
+    std::int64_t length = 0;
+    std::size_t i = first, latest = first;
+    bool is_worse = false;
+    for (; i < rows_.size() && length < bytes && !is_worse && rows_[i].address == spot.address + length; ++i) {
+      if (rows_[i].from > spot.time) {
+        spot.time = rows_[i].from;
+        spot.freed_by = rows_[i].by;
+        latest = i;
+      }
+      length += rows_[i].bytes;
+      is_worse = best && spot.time >= best->time;
+    }
+    // No window that begins before the piece that decides does without it, and none before a gap is long enough.
+    if (is_worse || length < bytes) {
+      first = i;
+    } else {
+      best = spot;
+      first = latest + 1;
+    }
   }
   return best;
 }
 
-std::vector<std::uint32_t> Space::in_the_way(
-    std::int64_t bytes, const std::function<std::optional<std::uint32_t>(std::uint32_t owner)>& next_use) const {
-  struct Piece {
-    std::int64_t bytes = 0;
-    bool is_taken = false;
-    std::uint32_t owner = 0;
-    std::optional<std::uint32_t> use{};
-  };
-  std::vector<Piece> pieces;  // all, by address
-  auto taken = taken_.begin();
-  for (std::size_t i = 0; i <= free_.size(); ++i) {
-    for (; taken != taken_.end() && (i == free_.size() || taken->first < free_[i].address); ++taken)
-      pieces.push_back({taken->second.bytes, true, taken->second.owner, next_use(taken->second.owner)});
-    if (i < free_.size()) pieces.push_back({free_[i].bytes});
+std::optional<Space::Spot> Space::find(std::int64_t bytes, double earliest) {
+  if (bytes == 0) return Spot{earliest, 0, 0};
+  if (free_.begin() == free_.end()) return std::nullopt;
+  if (const auto now = find_now(bytes, earliest)) return now;
+  return find_later(bytes, earliest);
+}
+
+// The row of those that may leave around one that may from now on.
+Space::Row Space::join_row(std::int64_t address) {
+  const TakenPieces::At at = taken_.not_below(address);
+  Row row{address, address};
+  taken_.mark(at).search = searches_;
+  if (at != taken_.begin()) {
+    const Taken& before = taken_[taken_.before(at)];
+    if (before.search == searches_) row.first = before.other_end;
   }
-  struct Window {
-    std::uint32_t soonest = 0;
-    std::int64_t moved = 0;
-    std::size_t first = 0, last = 0;
-  };
+  if (const TakenPieces::At next = taken_.next(at); next != taken_.end()) {
+    const Taken& after = taken_[next];
+    if (after.search == searches_) row.last = after.other_end;
+  }
+  taken_.mark(row.first == address ? at : taken_.not_below(row.first)).other_end = row.last;
+  taken_.mark(row.last == address ? at : taken_.not_below(row.last)).other_end = row.first;
+  return row;
+}
+
+// With what is free beside it.
+std::int64_t Space::row_bytes(const Row& row) const {
+  const TakenPieces::At first = taken_.not_below(row.first), behind = taken_.next(taken_.not_below(row.last));
+  std::int64_t begin = 0;
+  if (first != taken_.begin()) {
+    const Taken& before = taken_[taken_.before(first)];
+    begin = before.address + before.bytes;
+  }
+  return (behind == taken_.end() ? bytes_ : taken_[behind].address) - begin;
+}
+
+// The window of a row in which the fewest bytes are taken.
+void Space::search_windows(const Row& row, std::int64_t bytes, std::optional<Window>& best) const {
+  const TakenPieces::At behind = taken_.next(taken_.not_below(row.last));
+  const std::int64_t row_end = behind == taken_.end() ? bytes_ : taken_[behind].address;
+  TakenPieces::At first = taken_.not_below(row.first), last = first;  // `last`: not in the window yet
+  std::int64_t begin = 0, moved = 0;
+  if (first != taken_.begin()) begin = taken_[taken_.before(first)].address + taken_[taken_.before(first)].bytes;
+  // A window begins behind a taken piece, where the next one or what is free before it lies.
+  while (first != behind && row_end - begin >= bytes) {
+    while (last != behind && taken_[last].address < begin + bytes) {
+      moved += taken_[last].bytes;
+      last = taken_.next(last);
+    }
+    if (!best || moved < best->moved || (moved == best->moved && begin < best->begin))
+      best = Window{moved, begin, taken_[first].address, taken_[taken_.before(last)].address};
+    moved -= taken_[first].bytes;
+    begin = taken_[first].address + taken_[first].bytes;
+    first = taken_.next(first);
+  }
+}
+
+std::vector<std::uint32_t> Space::in_the_way(std::int64_t bytes, const NextToLeave& next_to_leave) {
+  ++searches_;
   std::optional<Window> best;
-  for (std::size_t first = 0; first < pieces.size(); ++first) {
-    Window w{std::numeric_limits<std::uint32_t>::max(), 0, first, first};
-    std::int64_t length = 0;
-    bool stays = false;
-    for (; w.last < pieces.size() && length < bytes; ++w.last) {
-      const Piece& piece = pieces[w.last];
-      stays = piece.is_taken && !piece.use;
-      if (stays) break;
-      length += piece.bytes;
-      if (!piece.is_taken) continue;
-      w.soonest = std::min(w.soonest, *piece.use);
-      w.moved += piece.bytes;
-    }
-    if (stays) {
-      first = w.last;
-      continue;
-    }
-    if (length < bytes) break;
-    if (!best || w.soonest > best->soonest || (w.soonest == best->soonest && w.moved < best->moved)) best = w;
+  std::vector<Row> rows;
+  // More and more may leave, until there is a row that is long enough.
+  while (!best && next_to_leave(leaving_)) {
+    rows.clear();
+    for (const std::int64_t address : leaving_)
+      if (taken_[taken_.not_below(address)].search != searches_) rows.push_back(join_row(address));
+    for (const Row& row : rows)
+      if (row_bytes(row) >= bytes) search_windows(row, bytes, best);
   }
   std::vector<std::uint32_t> owners;
-  for (std::size_t i = best ? best->first : 0; best && i < best->last; ++i)
-    if (pieces[i].is_taken) owners.push_back(pieces[i].owner);
+  if (!best) return owners;
+  for (TakenPieces::At at = taken_.not_below(best->first); at != taken_.end() && taken_[at].address <= best->last;
+       at = taken_.next(at))
+    owners.push_back(taken_[at].owner);
   return owners;
 }
 
 std::vector<std::uint32_t> Space::owners() const {
   std::vector<std::uint32_t> owners;
-  for (const auto& [address, taken] : taken_) owners.push_back(taken.owner);
+  for (TakenPieces::At at = taken_.begin(); at != taken_.end(); at = taken_.next(at))
+    owners.push_back(taken_[at].owner);
   return owners;
 }
 
 double Space::free_from() const {
   double time = 0;
-  for (const Free& piece : free_) time = std::max(time, piece.from);
+  for (FreePieces::At at = free_.begin(); at != free_.end(); at = free_.next(at)) time = std::max(time, free_[at].from);
   return time;
-}
-
-std::size_t Space::first_free_at(std::int64_t address) const {
-  return static_cast<std::size_t>(
-      std::lower_bound(free_.begin(), free_.end(), address,
-                       [](const Free& piece, std::int64_t a) { return piece.address < a; }) -
-      free_.begin());
 }
 
 void Space::take(std::int64_t address, std::int64_t bytes, std::uint32_t owner) {
   if (bytes == 0) return;
-  const std::size_t first = first_free_at(address);
-  std::size_t last = first;
-  std::int64_t length = 0;
-  for (; length < bytes; ++last) {
-    MONET_ASSERT(last < free_.size() && free_[last].address == address + length, "the spot is free");
-    length += free_[last].bytes;
-  }
-  Free rest = free_[last - 1];
-  rest.bytes = length - bytes;
-  rest.address = address + bytes;
-  const auto begin = free_.begin() + static_cast<std::ptrdiff_t>(first);
-  if (rest.bytes > 0) {
-    *begin = rest;
-    free_.erase(begin + 1, free_.begin() + static_cast<std::ptrdiff_t>(last));
-  } else {
-    free_.erase(begin, free_.begin() + static_cast<std::ptrdiff_t>(last));
-  }
-  taken_.emplace(address, Taken{bytes, owner});
-}
-
-void Space::release(std::int64_t address, double time, std::uint32_t by) {
-  const auto taken = taken_.find(address);
-  MONET_ASSERT(taken != taken_.end(), "what is released was taken");
-  free_.insert(free_.begin() + static_cast<std::ptrdiff_t>(first_free_at(address)),
-               {address, taken->second.bytes, time, by});
-  taken_.erase(taken);
-}
-
-void Space::forget_before(double horizon) {
-  std::size_t kept = 0;
-  for (std::size_t i = 1; i < free_.size(); ++i) {
-    Free& last = free_[kept];
-    const Free& next = free_[i];
-    if (last.address + last.bytes == next.address && std::max(last.from, next.from) <= horizon) {
-      last.bytes += next.bytes;
-      last.from = std::max(last.from, next.from);
+  FreePieces::At at = free_.not_below(address);
+  for (std::int64_t length = 0; length < bytes;) {
+    MONET_ASSERT(at != free_.end() && free_[at].address == address + length, "the spot is free");
+    Free rest = free_[at];
+    const std::int64_t taken = std::min(rest.bytes, bytes - length);
+    length += taken;
+    if (taken == rest.bytes) {
+      at = free_.erase(at);
     } else {
-      free_[++kept] = next;
+      rest.address += taken;
+      rest.bytes -= taken;
+      free_.replace(at, rest);
     }
   }
-  if (!free_.empty()) free_.resize(kept + 1);
+  if (knows_owners_) taken_.insert(taken_.not_below(address), {address, bytes, owner});
+}
+
+void Space::release(std::int64_t address, std::int64_t bytes, double time, std::uint32_t by) {
+  if (bytes == 0) return;
+  if (knows_owners_) {
+    const TakenPieces::At at = taken_.not_below(address);
+    MONET_ASSERT(at != taken_.end() && taken_[at].address == address, "what is released was taken");
+    taken_.erase(at);
+  }
+  free_.insert(free_.not_below(address), {address, bytes, time, by});
 }
 
 }  // namespace monet::schedule

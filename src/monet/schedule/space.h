@@ -1,10 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <limits>
-#include <map>
 #include <optional>
 #include <vector>
+
+#include "monet/schedule/engine_chunks.h"
 
 namespace monet::schedule {
 
@@ -12,7 +12,8 @@ namespace monet::schedule {
 // will be free.
 class Space {
  public:
-  explicit Space(std::int64_t bytes);
+  // Whoever never asks who owns what says so: `knows_owners`.
+  explicit Space(std::int64_t bytes, bool knows_owners = true);
 
   struct Spot {
     double time = 0;
@@ -20,16 +21,18 @@ class Space {
     std::uint32_t freed_by = 0;  // what the release that decides the time was tagged with; 0: nothing did
   };
   // Where so many bytes are free at the earliest, at or after `earliest`; of equals at the lowest address.
-  std::optional<Spot> find(std::int64_t bytes, double earliest) const;
+  std::optional<Spot> find(std::int64_t bytes, double earliest);
   void take(std::int64_t address, std::int64_t bytes, std::uint32_t owner);
-  void release(std::int64_t address, double time, std::uint32_t by);
+  void release(std::int64_t address, std::int64_t bytes, double time, std::uint32_t by);
   // Nobody asks for a time before `horizon` any more: pieces free before it are one.
-  void forget_before(double horizon);
+  void forget_before(double horizon) { horizon_ = horizon; }
 
+  // Addresses of owners that may leave, those with the latest next use first; each call gives those of one next use,
+  // false if there are no more.
+  using NextToLeave = std::function<bool(std::vector<std::int64_t>& addresses)>;
   // The owners that stand in the way of so many bytes where it hurts least: whose next use is latest, then the fewest
-  // bytes, then the lowest address. `next_use` gives none for what must stay. Empty: there is no such place.
-  std::vector<std::uint32_t> in_the_way(
-      std::int64_t bytes, const std::function<std::optional<std::uint32_t>(std::uint32_t owner)>& next_use) const;
+  // bytes, then the lowest address. Empty: there is no such place. Asked where `find` finds nothing.
+  std::vector<std::uint32_t> in_the_way(std::int64_t bytes, const NextToLeave& next_to_leave);
   std::vector<std::uint32_t> owners() const;  // of what is taken, by address
   // From when on all that is not taken is free.
   double free_from() const;
@@ -39,15 +42,51 @@ class Space {
     std::int64_t address = 0, bytes = 0;
     double from = 0;
     std::uint32_t by = 0;
+    std::int64_t key() const { return address; }
+  };
+  // Of the pieces of a chunk: the longest row of them side by side, those at its begin and end.
+  struct Rows {
+    std::int64_t longest = 0, head = 0, tail = 0;
+    double soonest = 0;     // any of them is free
+    double next_merge = 0;  // the horizon from which on two of them are one
+    bool is_one = false;
   };
   struct Taken {
-    std::int64_t bytes = 0;
+    std::int64_t address = 0, bytes = 0;
     std::uint32_t owner = 0;
+    std::uint32_t search = 0;    // the last one in which it may leave
+    std::int64_t other_end = 0;  // of the row of those that may, if it is an end of it
+    std::int64_t key() const { return address; }
   };
-  std::size_t first_free_at(std::int64_t address) const;
+  using FreePieces = Chunks<Free, Rows>;
+  using TakenPieces = Chunks<Taken>;
 
-  std::vector<Free> free_;  // by address
-  std::map<std::int64_t, Taken> taken_;
+  const Rows& rows(std::size_t chunk);
+  std::optional<Spot> find_now(std::int64_t bytes, double earliest);
+  std::optional<Spot> find_later(std::int64_t bytes, double earliest);
+  void collect_rows(std::int64_t bytes);
+
+  struct Row {
+    std::int64_t first = 0, last = 0;  // addresses of taken pieces
+    bool operator==(const Row&) const = default;
+  };
+  struct Window {
+    std::int64_t moved = 0;
+    std::int64_t begin = 0;            // with what is free before the first piece
+    std::int64_t first = 0, last = 0;  // addresses of taken pieces
+  };
+  Row join_row(std::int64_t address);
+  std::int64_t row_bytes(const Row& row) const;
+  void search_windows(const Row& row, std::int64_t bytes, std::optional<Window>& best) const;
+
+  std::int64_t bytes_;
+  bool knows_owners_;
+  FreePieces free_;
+  TakenPieces taken_;
+  std::vector<std::int64_t> leaving_;  // of in_the_way, kept for its memory
+  std::vector<Free> rows_;             // of find_later, kept for its memory
+  double horizon_ = 0;
+  std::uint32_t searches_ = 0;
 };
 
 }  // namespace monet::schedule

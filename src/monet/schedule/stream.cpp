@@ -6,22 +6,29 @@
 #include <algorithm>
 #include <cmath>
 #include <queue>
-#include <tuple>
-#include <unordered_map>
+#include <span>
 
+#include "monet/schedule/stream_neighbours.h"
 #include "monet/schedule/stream_steps.h"
 #include "monet/schedule/stream_store.h"
 
 namespace monet::schedule {
 namespace {
 
-struct Neighbour {
-  std::uint32_t tile = 0;
-  std::optional<std::uint32_t> operand{};
-};
+using Neighbour = StreamNeighbours::Neighbour;
 
 struct Needed {
   std::uint32_t tensor = 0, slot = 0;
+};
+
+// What is asked of tiles again and again, close together.
+struct Brief {
+  std::uint32_t layer = 0;  // in the order of their numbers
+  std::uint32_t core = 0, output = 0;
+  std::uint32_t first_operand = 0;  // of Scheduler::operands_; those of the next tile follow
+};
+struct BriefOperand {
+  std::uint32_t operand = 0, slot = 0;
 };
 
 using Tensors = std::vector<std::uint32_t>;
@@ -33,8 +40,13 @@ class Scheduler {
   StreamResult run();
 
  private:
+  void set_briefs();
   void set_uses();
   void fill_offchip();
+  std::span<const BriefOperand> operands(std::uint32_t tile) const {
+    return std::span(operands_).subspan(briefs_[tile].first_operand,
+                                        briefs_[tile + 1].first_operand - briefs_[tile].first_operand);
+  }
 
   double transfer(std::uint32_t tensor, std::uint32_t slot, std::uint32_t to, double earliest, const Tensors& keep,
                   std::uint32_t sender, double part, std::optional<StreamBucket> bucket);
@@ -44,7 +56,7 @@ class Scheduler {
   double window(const Demands& demands, double duration, double earliest) const;
   bool occupy(std::uint32_t link, std::uint32_t tensor, double start, double end, double amount);
 
-  std::vector<Needed> needed(std::uint32_t tile) const;
+  void list_needed(std::uint32_t tile, std::vector<Needed>& list) const;
   std::uint32_t cut(std::uint32_t tensor, std::uint32_t tile);
   bool still_too_large(std::uint32_t tile, const Tensors& parts, const std::vector<Needed>& full) const;
   void barrier(std::uint32_t tile);
@@ -57,17 +69,18 @@ class Scheduler {
   const StreamProblem& p_;
   StreamStore store_;
   std::vector<LinkSteps> links_;
-  struct Sent {
-    std::uint32_t link = 0;
-    double start = 0;
-  };
-  std::vector<std::vector<Sent>> sent_;  // by tensor (rule 4)
-  std::vector<std::vector<Neighbour>> before_, after_;
+  StreamNeighbours neighbours_;
+  std::vector<Brief> briefs_;  // by tile, and one more
+  std::vector<BriefOperand> operands_;
   std::vector<std::uint32_t> position_;
-  std::unordered_map<std::int64_t, std::uint32_t> last_of_layer_;
-  std::unordered_map<std::int64_t, bool> is_sink_;
+  std::vector<std::uint32_t> last_of_layer_;  // position
+  std::vector<bool> is_sink_;                 // by layer
   std::vector<double> idle_;
   std::vector<bool> runs_;
+  // Of the tile or transfer at hand; kept for their memory.
+  std::vector<Needed> needed_;
+  Tensors parts_, holders_;
+  Demands demands_;
   StreamResult result_;
 };
 
@@ -75,34 +88,44 @@ Scheduler::Scheduler(const StreamProblem& p)
     : p_(p),
       store_(p),
       links_(p.links.size()),
-      sent_(p.tensors.size()),
-      before_(p.tiles.size()),
-      after_(p.tiles.size()),
+      neighbours_(p),
       position_(p.tiles.size()),
       idle_(p.cores.size(), 0),
       runs_(p.cores.size(), false) {
-  for (const StreamEdge& edge : p.edges) {
-    before_[edge.to].push_back({edge.from, edge.operand});
-    after_[edge.from].push_back({edge.to, edge.operand});
-  }
-  for (std::vector<Neighbour>& list : before_)
-    std::stable_sort(list.begin(), list.end(), [&](const Neighbour& x, const Neighbour& y) {
-      const StreamTile &a = p.tiles[x.tile], &b = p.tiles[y.tile];
-      return std::tie(a.layer, a.sub) < std::tie(b.layer, b.sub);
-    });
+  set_briefs();
   for (std::uint32_t i = 0; i < p.order.size(); ++i) {
     position_[p.order[i]] = i;
-    last_of_layer_[p.tiles[p.order[i]].layer] = i;
+    last_of_layer_[briefs_[p.order[i]].layer] = i;
   }
   for (std::uint32_t t = 0; t < p.tiles.size(); ++t) {
     runs_[p.tiles[t].core] = true;
-    const auto [at, is_new] = is_sink_.try_emplace(p.tiles[t].layer, true);
-    at->second = at->second && after_[t].empty();
+    if (!neighbours_.after(t).empty()) is_sink_[briefs_[t].layer] = false;
   }
   set_uses();
   fill_offchip();
+  result_.events.reserve(p.edges.size() / 2);  // about what fused layers take
   result_.start.assign(p.tiles.size(), -1);
   result_.end.assign(p.tiles.size(), -1);
+}
+
+void Scheduler::set_briefs() {
+  std::vector<std::int64_t> layers;
+  for (const StreamTile& tile : p_.tiles)
+    if (layers.empty() || layers.back() != tile.layer) layers.push_back(tile.layer);
+  std::sort(layers.begin(), layers.end());
+  layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+  last_of_layer_.assign(layers.size(), 0);
+  is_sink_.assign(layers.size(), true);
+  briefs_.reserve(p_.tiles.size() + 1);
+  for (const StreamTile& tile : p_.tiles) {
+    const auto layer = std::lower_bound(layers.begin(), layers.end(), tile.layer) - layers.begin();
+    briefs_.push_back({.layer = static_cast<std::uint32_t>(layer),
+                       .core = tile.core,
+                       .output = tile.operands[tile.output].tensor,
+                       .first_operand = static_cast<std::uint32_t>(operands_.size())});
+    for (const StreamOperand& o : tile.operands) operands_.push_back({o.operand, o.slot});
+  }
+  briefs_.push_back({.first_operand = static_cast<std::uint32_t>(operands_.size())});
 }
 
 // Rule 2.
@@ -111,11 +134,11 @@ void Scheduler::set_uses() {
     const StreamTile& tile = p_.tiles[i];
     for (const StreamOperand& o : tile.operands) {
       if (store_[o.tensor].is_output) {
-        for (const Neighbour& next : after_[i]) {
-          const StreamTile& reader = p_.tiles[next.tile];
-          if (reader.layer == tile.layer || !next.operand) continue;
-          for (const StreamOperand& r : reader.operands)
-            if (r.operand == *next.operand) ++store_.uses_entry(o.tensor, store_.memory_of(reader.core, r.slot));
+        for (const Neighbour& next : neighbours_.after(i)) {
+          const Brief& reader = briefs_[next.tile];
+          if (reader.layer == briefs_[i].layer || next.operand == StreamNeighbours::kNoOperand) continue;
+          for (const BriefOperand& r : operands(next.tile))
+            if (r.operand == next.operand) ++store_.uses_entry(o.tensor, store_.memory_of(reader.core, r.slot));
         }
       } else if (const auto& base = p_.tensors[o.tensor].base_priority) {
         store_.uses_entry(o.tensor, store_.memory_of(tile.core, store_[o.tensor].slot)) = *base;
@@ -129,9 +152,9 @@ void Scheduler::fill_offchip() {
   const std::vector<std::uint32_t>& offchip = p_.cores[p_.offchip].memories;
   for (std::uint32_t i = 0; i < p_.tiles.size(); ++i)
     for (const StreamOperand& o : p_.tiles[i].operands) {
-      if (!o.is_constant && (store_[o.tensor].is_output || !before_[i].empty())) continue;
-      const std::vector<std::uint32_t>& holders = store_.holders(o.tensor);
-      if (std::find_first_of(holders.begin(), holders.end(), offchip.begin(), offchip.end()) == holders.end())
+      if (!o.is_constant && (store_[o.tensor].is_output || !neighbours_.before(i).empty())) continue;
+      store_.list_holders(o.tensor, holders_);
+      if (std::find_first_of(holders_.begin(), holders_.end(), offchip.begin(), offchip.end()) == holders_.end())
         store_.add(store_.memory_of(p_.offchip, o.slot), o.tensor, 0, 0);
     }
 }
@@ -152,13 +175,7 @@ double Scheduler::window(const Demands& demands, double duration, double earlies
 
 // False if nothing is occupied: no time at all, or this very tensor starts here already (rules 4, 11).
 bool Scheduler::occupy(std::uint32_t link, std::uint32_t tensor, double start, double end, double amount) {
-  if (start == end) return false;
-  if (tensor >= sent_.size()) sent_.resize(tensor + 1);
-  for (const Sent& sent : sent_[tensor])
-    if (sent.link == link && sent.start == start) return false;
-  links_[link].occupy(start, end, amount);
-  sent_[tensor].push_back({link, start});
-  return true;
+  return start != end && links_[link].book(tensor, start, end, amount);
 }
 
 // Rule 9. Returns when the tensor can be used; `earliest` if it is there already.
@@ -173,7 +190,8 @@ double Scheduler::transfer(std::uint32_t tensor, std::uint32_t slot, std::uint32
   if (path.empty())
     throw Unschedulable{
         fmt::format("{} would be sent from core {} to itself", store_.name_of(tensor), p_.cores[from].id)};
-  Demands demands;
+  Demands& demands = demands_;
+  demands.clear();
   double slowest = std::numeric_limits<double>::infinity();
   for (const std::uint32_t link : path) {
     const double rate = std::ceil(part * p_.links[link].bandwidth);
@@ -241,25 +259,27 @@ double Scheduler::drop(std::uint32_t tensor, std::uint32_t core, std::uint32_t s
 }
 
 // Rule 7.1.
-std::vector<Needed> Scheduler::needed(std::uint32_t tile) const {
+void Scheduler::list_needed(std::uint32_t tile, std::vector<Needed>& list) const {
   const StreamTile& n = p_.tiles[tile];
   const auto is_too_large = [&](std::uint32_t slot) {
     return std::any_of(n.too_large.begin(), n.too_large.end(), [&](const StreamBlock& b) { return b.slot == slot; });
   };
-  std::vector<Needed> list;
+  list.clear();
   for (const std::uint32_t c : n.constants)
     if (!is_too_large(n.operands[c].slot)) list.push_back({n.operands[c].tensor, n.operands[c].slot});
-  for (const Neighbour& before : before_[tile]) {
-    const StreamTile& producer = p_.tiles[before.tile];
-    if (producer.layer == n.layer || !before.operand) continue;
-    for (const StreamOperand& o : n.operands)
-      if (o.operand == *before.operand && !is_too_large(o.slot))
-        list.push_back({producer.operands[producer.output].tensor, o.slot});
+  for (const Neighbour& before : neighbours_.before(tile)) {
+    const Brief& producer = briefs_[before.tile];
+    if (producer.layer == briefs_[tile].layer || before.operand == StreamNeighbours::kNoOperand) continue;
+    for (const BriefOperand& o : operands(tile))
+      if (o.operand == before.operand && !is_too_large(o.slot)) list.push_back({producer.output, o.slot});
   }
-  std::stable_sort(list.begin(), list.end(), [&](const Needed& x, const Needed& y) {
-    return p_.tiles[store_[x.tensor].owner].layer < p_.tiles[store_[y.tensor].owner].layer;
-  });
-  return list;
+  // Nearly in order already: every one moves before those of higher layers.
+  const auto layer = [&](const Needed& need) { return briefs_[store_[need.tensor].owner].layer; };
+  for (auto at = list.begin(); at != list.end(); ++at) {
+    auto to = at;
+    while (to != list.begin() && layer(*at) < layer(*(to - 1))) --to;
+    std::rotate(to, at, at + 1);
+  }
 }
 
 // Rule 7.2. The part this tile needs, made in off-chip memory, or the tensor itself.
@@ -267,23 +287,24 @@ std::uint32_t Scheduler::cut(std::uint32_t tensor, std::uint32_t tile) {
   const StreamTile& n = p_.tiles[tile];
   if (n.intra.empty() || store_.is_on(tensor, n.core)) return tensor;
   const StreamTensor& full = p_.tensors[tensor];
-  std::vector<StreamRange> ranges = full.ranges;
+  const auto each_cut = [&](const auto& visit) {  // axis and range
+    for (const std::uint32_t d : n.intra)
+      for (std::size_t i = 0; i < full.dimensions.size(); ++i)
+        for (const auto& [dimension, range] : n.ranges)
+          if (full.dimensions[i] == d && dimension == d) visit(i, range);
+  };
   double scale = 1;
   bool differs = false;
-  for (const std::uint32_t d : n.intra)
-    for (std::size_t i = 0; i < full.dimensions.size(); ++i)
-      for (const auto& [dimension, range] : n.ranges) {
-        if (full.dimensions[i] != d || dimension != d) continue;
-        const std::int64_t all = full.ranges[i].end - full.ranges[i].begin, wanted = range.end - range.begin;
-        differs = differs || wanted != all;
-        scale *= static_cast<double>(all) / static_cast<double>(wanted);
-        ranges[i] = range;
-      }
+  each_cut([&](std::size_t i, const StreamRange& range) {
+    const std::int64_t all = full.ranges[i].end - full.ranges[i].begin, wanted = range.end - range.begin;
+    differs = differs || wanted != all;
+    scale *= static_cast<double>(all) / static_cast<double>(wanted);
+  });
   if (!differs) return tensor;
   const double when = store_.available(tensor, store_.source(tensor, p_.offchip));
   const std::uint32_t slot = store_[tensor].slot;
   StreamTensor part = full;
-  part.ranges = std::move(ranges);
+  each_cut([&](std::size_t i, const StreamRange& range) { part.ranges[i] = range; });
   part.bits = static_cast<std::int64_t>(static_cast<double>(full.bits) / scale);
   const std::uint32_t made = store_.add_part(part, slot);
   store_.add(store_.memory_of(p_.offchip, slot), made, when, when);
@@ -312,9 +333,9 @@ bool Scheduler::still_too_large(std::uint32_t tile, const Tensors& parts, const 
 void Scheduler::barrier(std::uint32_t tile) {
   const StreamTile& n = p_.tiles[tile];
   if (n.sub != 0) return;
-  for (const Neighbour& before : before_[tile]) {
-    const std::int64_t layer = p_.tiles[before.tile].layer;
-    if (layer != n.layer && last_of_layer_.at(layer) >= position_[tile]) return;
+  for (const Neighbour& before : neighbours_.before(tile)) {
+    const std::uint32_t layer = briefs_[before.tile].layer;
+    if (layer != briefs_[tile].layer && last_of_layer_[layer] >= position_[tile]) return;
   }
   double latest = 0;
   for (std::size_t c = 0; c < idle_.size(); ++c)
@@ -392,9 +413,9 @@ double Scheduler::last_use(std::uint32_t tensor, std::uint32_t memory, double no
   const std::vector<std::uint32_t>& offchip = p_.cores[p_.offchip].memories;
   const bool is_offchip = std::find(offchip.begin(), offchip.end(), memory) != offchip.end();
   double last = -1;
-  for (const Neighbour& next : after_[owner]) {
-    const StreamTile& reader = p_.tiles[next.tile];
-    if (reader.layer == p_.tiles[owner].layer) continue;
+  for (const Neighbour& next : neighbours_.after(owner)) {
+    const Brief& reader = briefs_[next.tile];
+    if (reader.layer == briefs_[owner].layer) continue;
     const std::vector<std::uint32_t>& near = p_.cores[reader.core].memories;
     if (is_offchip || std::find(near.begin(), near.end(), memory) != near.end())
       last = std::max(last, result_.end[next.tile]);
@@ -406,12 +427,10 @@ double Scheduler::last_use(std::uint32_t tensor, std::uint32_t memory, double no
 void Scheduler::free_used_up(const std::vector<Needed>& full, double now) {
   for (const Needed& need : full) {
     const StreamStore::Tensor& t = store_[need.tensor];
-    std::int64_t left = 0;
-    for (const StreamStore::Tensor::Uses& u : t.uses) left += u.count;
-    if (left != 0) continue;
-    const std::vector<std::uint32_t> holders = store_.holders(need.tensor);
-    if (holders.empty()) throw Unschedulable{fmt::format("{} is used up, but nowhere", store_.name_of(need.tensor))};
-    for (const std::uint32_t m : holders)
+    if (!store_.is_used_up(need.tensor)) continue;
+    store_.list_holders(need.tensor, holders_);
+    if (holders_.empty()) throw Unschedulable{fmt::format("{} is used up, but nowhere", store_.name_of(need.tensor))};
+    for (const std::uint32_t m : holders_)
       store_.remove(store_.memory_of(store_.first_core(m), t.slot), need.tensor,
                     t.is_output ? last_use(need.tensor, m, now) : now);
   }
@@ -422,8 +441,10 @@ void Scheduler::run_tile(std::uint32_t tile, double after) {
   const StreamTile& n = p_.tiles[tile];
   const StreamOperand& out = n.operands[n.output];
   const double part = 1.0 / static_cast<double>(n.split);
-  const std::vector<Needed> full = needed(tile);
-  Tensors parts;
+  std::vector<Needed>& full = needed_;
+  Tensors& parts = parts_;
+  list_needed(tile, full);
+  parts.clear();
   for (const Needed& need : full) parts.push_back(cut(need.tensor, tile));
   const bool streams = still_too_large(tile, parts, full);
   barrier(tile);
@@ -453,7 +474,7 @@ void Scheduler::run_tile(std::uint32_t tile, double after) {
       store_.remove(store_.memory_of(n.core, full[i].slot), parts[i], end);
       store_.remove(store_.memory_of(p_.offchip, full[i].slot), parts[i], end);
     }
-  if (is_sink_.at(n.layer) && n.is_final && !output_streams)
+  if (is_sink_[briefs_[tile].layer] && n.is_final && !output_streams)
     drop(out.tensor, n.core, out.slot, end, part, StreamBucket::Sink);
 }
 
@@ -462,7 +483,7 @@ StreamResult Scheduler::run() {
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
   std::vector<std::size_t> waiting(p_.tiles.size());
   for (std::uint32_t t = 0; t < p_.tiles.size(); ++t) {
-    waiting[t] = before_[t].size();
+    waiting[t] = neighbours_.before(t).size();
     if (waiting[t] == 0) ready.emplace(position_[t], t);
   }
   std::size_t done = 0;
@@ -470,9 +491,9 @@ StreamResult Scheduler::run() {
     const std::uint32_t tile = ready.top().second;
     ready.pop();
     double after = 0;
-    for (const Neighbour& before : before_[tile]) after = std::max(after, result_.end[before.tile]);
+    for (const Neighbour& before : neighbours_.before(tile)) after = std::max(after, result_.end[before.tile]);
     run_tile(tile, after);
-    for (const Neighbour& next : after_[tile])
+    for (const Neighbour& next : neighbours_.after(tile))
       if (--waiting[next.tile] == 0) ready.emplace(position_[next.tile], next.tile);
   }
   if (done != p_.tiles.size()) throw Unschedulable{"the tiles wait for each other in a circle"};

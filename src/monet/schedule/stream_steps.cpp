@@ -6,12 +6,32 @@
 namespace monet::schedule {
 namespace {
 
-std::size_t first_not_before(const std::vector<double>& times, double when) {
-  return static_cast<std::size_t>(std::lower_bound(times.begin(), times.end(), when) - times.begin());
+// The first step for which it does not hold any more, if it holds up to some step. Looked for from the end, in ever
+// larger strides: that is where it nearly always is.
+template <class Step, class Holds>
+std::size_t first_not(const std::vector<Step>& steps, const Holds& holds) {
+  std::size_t end = steps.size();  // it does not hold from here on
+  for (std::size_t stride = 1; end > 0; stride *= 2) {
+    const std::size_t at = end > stride ? end - stride : 0;
+    if (holds(steps[at])) {
+      const auto begin = steps.begin();
+      return static_cast<std::size_t>(std::partition_point(begin + static_cast<std::ptrdiff_t>(at) + 1,
+                                                           begin + static_cast<std::ptrdiff_t>(end), holds) -
+                                      begin);
+    }
+    end = at;
+  }
+  return 0;
 }
 
-std::size_t first_after(const std::vector<double>& times, double when) {
-  return static_cast<std::size_t>(std::upper_bound(times.begin(), times.end(), when) - times.begin());
+template <class Step>
+std::size_t first_not_before(const std::vector<Step>& steps, double when) {
+  return first_not(steps, [&](const Step& step) { return step.time < when; });
+}
+
+template <class Step>
+std::size_t first_after(const std::vector<Step>& steps, double when) {
+  return first_not(steps, [&](const Step& step) { return step.time <= when; });
 }
 
 template <class T>
@@ -22,94 +42,107 @@ void insert_at(std::vector<T>& values, std::size_t i, T value) {
 }  // namespace
 
 void UsageSteps::change(double when, double bits) {
-  const std::size_t i = first_not_before(times_, when);
+  const std::size_t i = first_not_before(steps_, when);
   last_ += bits;
-  if (i < times_.size() && times_[i] == when) {
-    changes_[i] += bits;
+  if (i < steps_.size() && steps_[i].time == when) {
+    steps_[i].change += bits;
     return;
   }
-  insert_at(times_, i, std::trunc(when));
   if (i > 0) {
-    insert_at(changes_, i, bits);
+    insert_at(steps_, i, {std::trunc(when), bits});
     return;
   }
   // Before everything known: the reference takes the level before the first entry from the last one.
   const double level = last_ + bits;
-  changes_[0] += bits - level;
-  insert_at(changes_, 0, level);
+  steps_[0].change += bits - level;
+  insert_at(steps_, 0, {std::trunc(when), level});
 }
 
 double UsageSteps::highest_from(double when) const {
   double highest = -std::numeric_limits<double>::infinity(), level = last_;
-  const std::size_t first = first_not_before(times_, when);
-  for (std::size_t j = times_.size(); j-- > first;) {
+  for (std::size_t j = steps_.size(); j-- > 0 && steps_[j].time >= when;) {
     highest = std::max(highest, level);
-    level -= changes_[j];
+    level -= steps_[j].change;
   }
   return highest;
 }
 
 double UsageSteps::room_from(double bits, double when, double size) const {
-  const std::size_t i = first_after(times_, when);
-  if (i == times_.size()) return when;
-  const std::size_t first = i > 0 ? i - 1 : times_.size() - 1;
+  if (steps_.back().time <= when) return when;
+  const std::size_t i = first_after(steps_, when);
+  const std::size_t first = i > 0 ? i - 1 : steps_.size() - 1;
   const double limit = size - bits;
   double level = last_;
-  if (level > limit) return times_.back();
-  for (std::size_t j = times_.size(); j-- > first;) {
-    if (level > limit) return times_[j + 1];
-    level -= changes_[j];
+  if (level > limit) return steps_.back().time;
+  for (std::size_t j = steps_.size(); j-- > first;) {
+    if (level > limit) return steps_[j + 1].time;
+    level -= steps_[j].change;
   }
   return when;
 }
 
 double UsageSteps::level_at(double when) const {
-  const std::size_t i = first_after(times_, when), at = i > 0 ? i - 1 : 0;
   double level = last_;
-  for (std::size_t j = times_.size() - 1; j > at; --j) level -= changes_[j];
+  for (std::size_t j = steps_.size() - 1; j > 0 && steps_[j].time > when; --j) level -= steps_[j].change;
   return level;
 }
 
 double UsageSteps::peak() const {
   double level = 0, highest = -std::numeric_limits<double>::infinity();
-  for (const double change : changes_) {
-    level += change;
+  for (const Step& step : steps_) {
+    level += step.change;
     highest = std::max(highest, level);
   }
   return highest;
 }
 
-// Levels are whole: what a change adds to the change at its time is cut off after the point (rule 4).
-LinkSteps::Shift LinkSteps::shift(double when, double amount) {
-  const std::size_t i = first_not_before(times_, when);
-  const double before = i > 0 ? levels_[i - 1] : 0;
-  if (times_[i] == when) {
-    const double old = levels_[i] - before;
-    return {i, std::trunc(old + amount) - old};
+// Levels are whole: what a change adds to the change at its time is cut off after the point (rule 4). Gives by how
+// much the levels from the step on move; `at` is the first step not before `when`, and the one at `when` afterwards.
+double LinkSteps::shift(std::size_t at, double when, double amount) {
+  const double before = at > 0 ? steps_[at - 1].level : 0;
+  if (steps_[at].time == when) {
+    const double old = steps_[at].level - before;
+    return std::trunc(old + amount) - old;
   }
-  insert_at(times_, i, when);
-  insert_at(levels_, i, before);
-  return {i, std::trunc(amount)};
+  insert_at(steps_, at, {.time = when, .level = before});
+  return std::trunc(amount);
+}
+
+void LinkSteps::occupy_at(std::size_t at, double start, double end, double amount) {
+  const double up = shift(at, start, amount);
+  const std::size_t last = first_not_before(steps_, end);
+  const double down = shift(last, end, -amount);
+  for (std::size_t j = at; j < last; ++j) steps_[j].level += up;
+  if (up + down != 0)
+    for (std::size_t j = last; j < steps_.size(); ++j) steps_[j].level += up + down;
 }
 
 void LinkSteps::occupy(double start, double end, double amount) {
-  const Shift up = shift(start, amount), down = shift(end, -amount);
-  for (std::size_t j = up.at; j < down.at; ++j) levels_[j] += up.moved;
-  if (up.moved + down.moved != 0)
-    for (std::size_t j = down.at; j < levels_.size(); ++j) levels_[j] += up.moved + down.moved;
+  occupy_at(first_not_before(steps_, start), start, end, amount);
+}
+
+bool LinkSteps::book(std::uint32_t tensor, double start, double end, double amount) {
+  const std::size_t at = first_not_before(steps_, start);
+  if (steps_[at].time == start)
+    for (std::uint32_t b = steps_[at].begins; b != kNobody; b = beginners_[b].next)
+      if (beginners_[b].tensor == tensor) return false;
+  occupy_at(at, start, end, amount);
+  beginners_.push_back({tensor, steps_[at].begins});
+  steps_[at].begins = static_cast<std::uint32_t>(beginners_.size() - 1);
+  return true;
 }
 
 double LinkSteps::free_from(double limit, double duration, double earliest) const {
-  const std::size_t i = first_after(times_, earliest);
+  const std::size_t i = first_after(steps_, earliest);
   double start = earliest;
-  bool is_free = levels_[i > 0 ? i - 1 : levels_.size() - 1] <= limit;
-  for (std::size_t j = i; j < times_.size(); ++j) {
-    if (is_free && times_[j] - start >= duration) return start;
-    if (levels_[j] > limit) {
+  bool is_free = steps_[i > 0 ? i - 1 : steps_.size() - 1].level <= limit;
+  for (std::size_t j = i; j < steps_.size(); ++j) {
+    if (is_free && steps_[j].time - start >= duration) return start;
+    if (steps_[j].level > limit) {
       is_free = false;
     } else if (!is_free) {
       is_free = true;
-      start = times_[j];
+      start = steps_[j].time;
     }
   }
   return std::numeric_limits<double>::infinity();

@@ -20,26 +20,37 @@ class UsageSteps {
   double peak() const;
 
  private:
-  std::vector<double> times_{0};
-  std::vector<double> changes_{0};
+  struct Step {
+    double time = 0, change = 0;
+  };
+  std::vector<Step> steps_{{}};
   double last_ = 0;
 };
 
-// Used bandwidth of a link over time.
+// Used bandwidth of a link over time, and which tensors begin to pass when.
 class LinkSteps {
  public:
+  // Nothing happens, and false, if this very tensor begins then already (rule 4).
+  bool book(std::uint32_t tensor, double start, double end, double amount);
   void occupy(double start, double end, double amount);
   // The first start at or after `earliest` from which on at most `limit` is used for `duration`.
   double free_from(double limit, double duration, double earliest) const;
 
  private:
-  struct Shift {
-    std::size_t at;
-    double moved;
+  static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
+  struct Step {
+    double time = 0, level = 0;
+    std::uint32_t begins = kNobody;  // the first of beginners_
   };
-  Shift shift(double when, double amount);
-  std::vector<double> times_{0, std::numeric_limits<double>::infinity()};
-  std::vector<double> levels_{0, 0};
+  struct Beginner {
+    std::uint32_t tensor = 0;
+    std::uint32_t next = kNobody;  // at the same time
+  };
+  double shift(std::size_t at, double when, double amount);
+  void occupy_at(std::size_t at, double start, double end, double amount);
+
+  std::vector<Step> steps_{{}, {.time = std::numeric_limits<double>::infinity()}};
+  std::vector<Beginner> beginners_;
 };
 
 }  // namespace monet::schedule

@@ -22,8 +22,7 @@ StreamStore::StreamStore(const StreamProblem& p)
       if (p.tensors[o.tensor].owner == i) slot[o.tensor] = o.slot;
   std::uint32_t contents = 0;
   for (const StreamTensor& t : p.tensors) contents = std::max(contents, t.content + 1);
-  holders_.resize(contents);
-  for (Memory& memory : memories_) memory.held.resize(contents);
+  holders_.assign(contents, kNone);
   tensors_.reserve(p.tensors.size());
   for (std::uint32_t t = 0; t < p.tensors.size(); ++t) add_tensor(p.tensors[t], slot[t], p.tensors[t].content);
 }
@@ -44,10 +43,7 @@ std::uint32_t StreamStore::add_part(const StreamTensor& part, std::uint32_t slot
       contents_.try_emplace({p_.tiles[t.owner].layer, t.operand, t.ranges}, t.content);
   const auto [at, is_new] = contents_.try_emplace({p_.tiles[part.owner].layer, part.operand, part.ranges},
                                                   static_cast<std::uint32_t>(holders_.size()));
-  if (is_new) {
-    holders_.emplace_back();
-    for (Memory& memory : memories_) memory.held.emplace_back();
-  }
+  if (is_new) holders_.push_back(kNone);
   add_tensor(part, slot, at->second);
   return static_cast<std::uint32_t>(tensors_.size() - 1);
 }
@@ -57,114 +53,158 @@ std::string StreamStore::name_of(std::uint32_t tensor) const {
   return fmt::format("tensor {} of tile {} of layer {}", p_.operands[tensors_[tensor].operand], owner.sub, owner.layer);
 }
 
-std::uint32_t StreamStore::memory_of(std::uint32_t core, std::uint32_t slot) const {
-  const std::uint32_t memory = memory_by_slot_[core * p_.slots.size() + slot];
-  if (memory == kNone)
-    throw Unschedulable{fmt::format("core {} has no memory for {}", p_.cores[core].id, p_.slots[slot])};
-  return memory;
+void StreamStore::throw_no_memory(std::uint32_t core, std::uint32_t slot) const {
+  throw Unschedulable{fmt::format("core {} has no memory for {}", p_.cores[core].id, p_.slots[slot])};
 }
 
-bool StreamStore::is_on(std::uint32_t tensor, std::uint32_t core) const {
-  const Tensor& t = tensors_[tensor];
-  return memories_[memory_of(core, t.slot)].held[t.content].tensor != kNone;
+void StreamStore::list_holders(std::uint32_t tensor, std::vector<std::uint32_t>& memories) const {
+  memories.clear();
+  for (std::uint32_t h = holders_[tensors_[tensor].content]; h != kNone; h = held_[h].next_holder)
+    memories.push_back(held_[h].memory);
 }
 
 std::uint32_t StreamStore::source(std::uint32_t tensor, std::uint32_t sender) const {
   const Tensor& t = tensors_[tensor];
   if (sender != kNone) {
     const std::uint32_t memory = memory_of(sender, t.slot);
-    if (memories_[memory].held[t.content].tensor == kNone)
+    if (find(t.content, memory) == kNone)
       throw Unschedulable{fmt::format("{} is not on core {}", name_of(tensor), p_.cores[sender].id)};
     return memory;
   }
   std::uint32_t best = kNone;
-  for (const std::uint32_t m : holders_[t.content])
-    if (best == kNone || available(tensor, m) < available(tensor, best)) best = m;
+  for (std::uint32_t h = holders_[t.content]; h != kNone; h = held_[h].next_holder)
+    if (best == kNone || held_[h].available < held_[best].available) best = h;
   if (best == kNone) throw Unschedulable{fmt::format("{} is nowhere", name_of(tensor))};
-  return best;
+  return held_[best].memory;
 }
 
 std::int64_t StreamStore::uses(std::uint32_t tensor, std::uint32_t memory) const {
   const Tensor& t = tensors_[tensor];
-  const std::vector<std::uint32_t>& holders = holders_[t.content];
   std::int64_t elsewhere = 0;
-  for (const Tensor::Uses& u : t.uses) {
-    if (u.memory == memory) return u.count;
-    if (std::find(holders.begin(), holders.end(), u.memory) == holders.end()) elsewhere += u.count;
+  for (std::uint32_t u = t.first_use; u != kNone; u = uses_[u].next) {
+    if (uses_[u].memory == memory) return uses_[u].count;
+    if (find(t.content, uses_[u].memory) == kNone) elsewhere += uses_[u].count;
   }
   return elsewhere;
 }
 
+bool StreamStore::is_used_up(std::uint32_t tensor) const {
+  std::int64_t left = 0;
+  for (std::uint32_t u = tensors_[tensor].first_use; u != kNone; u = uses_[u].next) left += uses_[u].count;
+  return left == 0;
+}
+
 std::int64_t& StreamStore::uses_entry(std::uint32_t tensor, std::uint32_t memory) {
-  for (Tensor::Uses& u : tensors_[tensor].uses)
-    if (u.memory == memory) return u.count;
-  return tensors_[tensor].uses.emplace_back(Tensor::Uses{.memory = memory}).count;
+  std::uint32_t* at = &tensors_[tensor].first_use;
+  while (*at != kNone && uses_[*at].memory != memory) at = &uses_[*at].next;
+  if (*at != kNone) return uses_[*at].count;
+  *at = static_cast<std::uint32_t>(uses_.size());
+  return uses_.emplace_back(Uses{.memory = memory}).count;
 }
 
 void StreamStore::use(std::uint32_t tensor, std::uint32_t memory) {
-  Tensor& t = tensors_[tensor];
-  const auto at = std::find_if(t.uses.begin(), t.uses.end(), [&](const auto& u) { return u.memory == memory; });
-  if (at == t.uses.end())
+  const std::uint32_t u = find_uses(tensor, memory), content = tensors_[tensor].content;
+  if (u == kNone)
     throw Unschedulable{fmt::format("{} is not expected in {}", name_of(tensor), p_.memories[memory].name)};
-  --at->count;
-  touch(t.content);
+  --uses_[u].count;
+  const std::uint32_t h = find(content, memory);
+  if (h != kNone)
+    touch(h);
+  else
+    touch_without_readers(content);
 }
 
-// A rank changes when the uses of a tensor do, or the memories that hold its content. It is looked at only when
-// something is evicted, and nothing leaves off-chip memory.
-void StreamStore::touch(std::uint32_t content) {
-  for (const std::uint32_t m : holders_[content]) {
-    Held& held = memories_[m].held[content];
-    if (held.is_dirty || memories_[m].first_core == p_.offchip) continue;
-    held.is_dirty = true;
-    memories_[m].dirty.push_back(content);
-  }
+// Its rank is looked at only when something is evicted, and nothing leaves off-chip memory.
+void StreamStore::touch(std::uint32_t h) {
+  Memory& memory = memories_[held_[h].memory];
+  if (held_[h].is_dirty || memory.first_core == p_.offchip) return;
+  held_[h].is_dirty = true;
+  memory.dirty.push_back(h);
+}
+
+// The rank of what has no readers in its memory depends on who else holds it (2).
+void StreamStore::touch_without_readers(std::uint32_t content) {
+  for (std::uint32_t h = holders_[content]; h != kNone; h = held_[h].next_holder)
+    if (!held_[h].has_readers) touch(h);
+}
+
+void StreamStore::unrank(Held& held) {
+  if (!held.is_ranked) return;
+  Chunks<Ranked>& ranked = memories_[held.memory].ranked;
+  ranked.erase(ranked.not_below(held.rank));
+  held.is_ranked = false;
 }
 
 void StreamStore::settle(std::uint32_t memory) {
   Memory& m = memories_[memory];
-  for (const std::uint32_t content : m.dirty) {
-    Held& held = m.held[content];
-    if (!held.is_dirty) continue;  // it left in the meantime
+  for (const std::uint32_t h : m.dirty) {
+    Held& held = held_[h];
+    if (!held.is_dirty || held.memory != memory) continue;  // it left in the meantime, and may be another
     held.is_dirty = false;
-    const std::int64_t bits = tensors_[held.tensor].bits;
-    const Rank rank{static_cast<double>(uses(held.tensor, memory)) * static_cast<double>(bits), bits, held.arrival,
-                    content};
-    if (held.is_ranked && rank == held.rank) continue;
-    if (held.is_ranked) m.ranked.erase(held.rank);
-    m.ranked.insert(rank);
-    held.rank = rank;
+    const double score =
+        static_cast<double>(uses(held.tensor, memory)) * static_cast<double>(tensors_[held.tensor].bits);
+    if (held.is_ranked && score == held.rank.score) continue;
+    unrank(held);
+    held.rank.score = score;
+    m.ranked.insert(m.ranked.not_below(held.rank), {held.rank, h});
     held.is_ranked = true;
   }
   m.dirty.clear();
 }
 
+std::uint32_t StreamStore::new_held(const Held& held) {
+  if (free_held_ == kNone) {
+    held_.push_back(held);
+    return static_cast<std::uint32_t>(held_.size() - 1);
+  }
+  const std::uint32_t h = free_held_;
+  free_held_ = held_[h].next_holder;
+  held_[h] = held;
+  return h;
+}
+
 void StreamStore::add(std::uint32_t memory, std::uint32_t tensor, double since, double available) {
   const Tensor& t = tensors_[tensor];
+  if (find(t.content, memory) != kNone) return;
   Memory& m = memories_[memory];
-  Held& held = m.held[t.content];
-  if (held.tensor != kNone) return;
   const auto bits = static_cast<double>(t.bits);
   if (m.usage.highest_from(since) + bits > static_cast<double>(p_.memories[memory].size))
     throw Unschedulable{
         fmt::format("{} does not fit {} at cycle {}", name_of(tensor), p_.memories[memory].name, since)};
   m.usage.change(since, bits);
-  held = {.tensor = tensor, .since = since, .available = available, .arrival = ++m.arrivals};
-  std::vector<std::uint32_t>& holders = holders_[t.content];
-  holders.insert(std::upper_bound(holders.begin(), holders.end(), memory), memory);
-  touch(t.content);
+  const std::uint32_t h = new_held({.tensor = tensor,
+                                    .memory = memory,
+                                    .came_before = m.last_came,
+                                    .has_readers = find_uses(tensor, memory) != kNone,
+                                    .since = since,
+                                    .available = available,
+                                    .rank = {.bits = t.bits, .arrival = ++m.arrivals}});
+  (m.last_came == kNone ? m.first_came : held_[m.last_came].came_after) = h;
+  m.last_came = h;
+  std::uint32_t* at = &holders_[t.content];
+  while (*at != kNone && held_[*at].memory < memory) at = &held_[*at].next_holder;
+  held_[h].next_holder = *at;
+  *at = h;
+  touch(h);
+  touch_without_readers(t.content);
 }
 
 void StreamStore::remove(std::uint32_t memory, std::uint32_t tensor, double when) {
   const Tensor& t = tensors_[tensor];
+  std::uint32_t* at = &holders_[t.content];
+  while (*at != kNone && held_[*at].memory != memory) at = &held_[*at].next_holder;
+  if (*at == kNone) return;
   Memory& m = memories_[memory];
-  Held& held = m.held[t.content];
-  if (held.tensor == kNone) return;
   m.usage.change(when, -static_cast<double>(t.bits));
-  if (held.is_ranked) m.ranked.erase(held.rank);
-  held = {};
-  std::erase(holders_[t.content], memory);
-  touch(t.content);
+  const std::uint32_t h = *at;
+  Held& held = held_[h];
+  unrank(held);
+  *at = held.next_holder;
+  (held.came_before == kNone ? m.first_came : held_[held.came_before].came_after) = held.came_after;
+  (held.came_after == kNone ? m.last_came : held_[held.came_after].came_before) = held.came_before;
+  held = {.next_holder = free_held_};
+  free_held_ = h;
+  touch_without_readers(t.content);
 }
 
 double StreamStore::room_from(std::uint32_t memory, std::int64_t bits, double when) const {
@@ -184,8 +224,9 @@ std::vector<std::uint32_t> StreamStore::victims(std::uint32_t tensor, std::uint3
   double excess = static_cast<double>(t.bits) - (static_cast<double>(size) - memories_[memory].usage.level_at(when));
   if (excess <= 0) return chosen;
   settle(memory);
-  for (const Rank& rank : memories_[memory].ranked) {
-    const Held& held = memories_[memory].held[std::get<3>(rank)];
+  const Chunks<Ranked>& ranked = memories_[memory].ranked;
+  for (auto at = ranked.begin(); at != ranked.end(); at = ranked.next(at)) {
+    const Held& held = held_[ranked[at].held];
     if (held.since > when || std::find(keep.begin(), keep.end(), held.tensor) != keep.end()) continue;
     chosen.push_back(held.tensor);
     excess -= static_cast<double>(tensors_[held.tensor].bits);
@@ -196,12 +237,9 @@ std::vector<std::uint32_t> StreamStore::victims(std::uint32_t tensor, std::uint3
 }
 
 std::vector<std::uint32_t> StreamStore::held(std::uint32_t memory, double when) const {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> all;
-  for (const Held& held : memories_[memory].held)
-    if (held.tensor != kNone && held.since <= when) all.emplace_back(held.arrival, held.tensor);
-  std::sort(all.begin(), all.end());
   std::vector<std::uint32_t> tensors;
-  for (const auto& [arrival, tensor] : all) tensors.push_back(tensor);
+  for (std::uint32_t h = memories_[memory].first_came; h != kNone; h = held_[h].came_after)
+    if (held_[h].since <= when) tensors.push_back(held_[h].tensor);
   return tensors;
 }
 

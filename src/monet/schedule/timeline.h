@@ -15,7 +15,7 @@ struct Cause {
   enum class Kind {
     Nothing,   // it began as early as anything can
     Unit,      // the tile before on the same unit
-    Tile,      // the tile that made the data, or was the last to use the place
+    Tile,      // the tile that made the data, was the last to use the place, or kept the channel busy with a flow
     Transfer,  // the transfer that brought the data, or took away what lay in the place
     Channel,   // another transfer over the same channel
   };

@@ -13,7 +13,7 @@ using hardware::Memory;
 
 ChipInputs::ChipInputs(const MapRun& run) : run_(run), core_(run.chosen_core()), own_(core_.memories.size()) {
   const hardware::Hardware& chip = run.chip.hardware;
-  if (chip.offchip && chip.offchip->index() != run.core && core_.array) own_ -= chip[*chip.offchip].memories.size();
+  if (chip.offchip && chip.offchip->index() != run.core) own_ -= chip[*chip.offchip].memories.size();
 }
 
 std::string ChipInputs::path_of(std::size_t memory) const {

@@ -16,11 +16,11 @@ TEST(Space, GivesTheEarliestSpotThenTheLowest) {
   ASSERT_TRUE(space.find(30, 5));
   EXPECT_EQ(space.find(30, 5)->address, 70);
   EXPECT_FALSE(space.find(31, 5));  // 30 bytes are left, and nobody knows when there will be more
-  space.release(0, 20, 7);
+  space.release(0, 40, 20, 7);
   EXPECT_EQ(space.find(35, 5)->time, 20);
   EXPECT_EQ(space.find(35, 5)->address, 0);
   EXPECT_EQ(space.find(35, 5)->freed_by, 7u);
-  space.release(40, 10, 9);
+  space.release(40, 30, 10, 9);
   // 30 + 30 bytes from cycle 10, together with the first 40 from cycle 20.
   EXPECT_EQ(space.find(60, 0)->time, 10);
   EXPECT_EQ(space.find(60, 0)->address, 40);
@@ -35,13 +35,13 @@ TEST(Space, ASpotMayLieOverPiecesFreedOneAfterTheOther) {
   space.take(0, 10, 1);
   space.take(10, 10, 1);
   space.take(20, 10, 1);
-  space.release(0, 1, 1);
-  space.release(10, 3, 2);
-  space.release(20, 2, 3);
+  space.release(0, 10, 1, 1);
+  space.release(10, 10, 3, 2);
+  space.release(20, 10, 2, 3);
   space.take(0, 25, 1);
   EXPECT_EQ(space.find(5, 0)->address, 25);
   EXPECT_EQ(space.find(5, 0)->time, 2);
-  space.release(0, 9, 4);
+  space.release(0, 25, 9, 4);
   EXPECT_EQ(space.find(30, 0)->time, 9);
   // Before the horizon the times do not matter any more.
   space.forget_before(9);
@@ -52,28 +52,36 @@ TEST(Space, ASpotMayLieOverPiecesFreedOneAfterTheOther) {
 TEST(Space, NamesThoseInTheWayWhereItHurtsLeast) {
   Space space(100);
   for (std::int64_t i = 0; i < 4; ++i) space.take(20 * i, 20, static_cast<std::uint32_t>(i));  // 20 bytes are left
-  const auto uses = [](std::uint32_t owner) -> std::optional<std::uint32_t> {
-    if (owner == 0) return std::nullopt;
-    return owner == 2 ? 50 : 10 * owner;  // 10, 50, 30
+  const auto in_the_way = [&](std::int64_t bytes) {
+    // Owner 2 is used last, then 3, then 1; owner 0 must stay.
+    std::vector<std::int64_t> left{20, 60, 40};
+    return space.in_the_way(bytes, [&](std::vector<std::int64_t>& addresses) {
+      if (left.empty()) return false;
+      addresses = {left.back()};
+      left.pop_back();
+      return true;
+    });
   };
-  EXPECT_EQ(space.in_the_way(20, uses), std::vector<std::uint32_t>{});   // there is room
-  EXPECT_EQ(space.in_the_way(30, uses), std::vector<std::uint32_t>{3});  // beside the free ones
-  EXPECT_EQ(space.in_the_way(60, uses), (std::vector<std::uint32_t>{2, 3}));
-  EXPECT_EQ(space.in_the_way(80, uses), (std::vector<std::uint32_t>{1, 2, 3}));
-  EXPECT_EQ(space.in_the_way(90, uses), std::vector<std::uint32_t>{});  // owner 0 stays
+  EXPECT_EQ(in_the_way(30), std::vector<std::uint32_t>{3});  // beside the free ones
+  EXPECT_EQ(in_the_way(60), (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_EQ(in_the_way(80), (std::vector<std::uint32_t>{1, 2, 3}));
+  EXPECT_EQ(in_the_way(81), std::vector<std::uint32_t>{});  // owner 0 stays
 }
 
 TEST(ChannelTime, FindsRoomForARate) {
   ChannelTime channel;
-  channel.occupy(10, 20, 4);
-  channel.occupy(15, 30, 4);
-  EXPECT_EQ(channel.free_from(8, 8, 10, 0), 0);
-  EXPECT_EQ(channel.free_from(8, 8, 11, 0), 30);
-  EXPECT_EQ(channel.free_from(4, 8, 15, 0), 0);
-  EXPECT_EQ(channel.free_from(4, 8, 16, 0), 20);
-  EXPECT_EQ(channel.free_from(1, 8, 5, 12), 20);
+  channel.occupy(10, 20, 4, 7);
+  channel.occupy(15, 30, 4, 9);
+  EXPECT_EQ(channel.free_from(8, 8, 10, 0).time, 0);
+  EXPECT_EQ(channel.free_from(8, 8, 10, 0).freed_by, 0u);
+  EXPECT_EQ(channel.free_from(8, 8, 11, 0).time, 30);
+  EXPECT_EQ(channel.free_from(8, 8, 11, 0).freed_by, 9u);
+  EXPECT_EQ(channel.free_from(4, 8, 15, 0).time, 0);
+  EXPECT_EQ(channel.free_from(4, 8, 16, 0).time, 20);
+  EXPECT_EQ(channel.free_from(4, 8, 16, 0).freed_by, 7u);
+  EXPECT_EQ(channel.free_from(1, 8, 5, 12).time, 20);
   channel.forget_before(16);
-  EXPECT_EQ(channel.free_from(4, 8, 1, 16), 20);
+  EXPECT_EQ(channel.free_from(4, 8, 1, 16).time, 20);
 }
 
 // Two stores of 100 bytes on a bus of 10 bytes a cycle, home at 10.
@@ -135,6 +143,30 @@ TEST(Schedule, MovesAwayWhatIsUsedLastAndBringsItBack) {
   EXPECT_EQ(t.transfers[1].purpose, Purpose::Return);
   EXPECT_EQ(t.transfers[2].block, BlockId{1});
   EXPECT_EQ(t.transfers[2].purpose, Purpose::Fetch);
+}
+
+// However many tiles are decided before: rule 1 knows no other bound than the tile before on the same unit.
+TEST(Schedule, AUnitThatComesLateInTheOrderBeginsAtOnce) {
+  Problem p = small();
+  p.blocks = {{.bytes = 20, .starts_at_home = true}, {.bytes = 20, .starts_at_home = true}};
+  for (int i = 0; i < 5000; ++i) add(p, 0, 10, {{BlockId{0}, StoreId{1}}});
+  add(p, 1, 10, {{BlockId{1}, StoreId{2}}});
+  const Timeline t = std::get<Timeline>(schedule(p));
+  EXPECT_EQ(t.tiles[4999].start, 2 + 4999 * 10);
+  EXPECT_EQ(t.tiles[5000].start, 4);
+}
+
+TEST(Schedule, SaysWhatHeldTheChannelOfAFlow) {
+  Problem p = small();
+  p.blocks = {{.bytes = 500, .starts_at_home = true}, {.bytes = 50, .starts_at_home = true}};
+  p.tiles.push_back({.unit = UnitId{0}, .cycles = 10, .flows = 1});
+  p.flows.push_back({BlockId{0}, Access::Read, StoreId{1}, 500});
+  add(p, 1, 10, {{BlockId{1}, StoreId{2}}});
+  const Timeline t = std::get<Timeline>(schedule(p));
+  EXPECT_EQ(t.tiles[0].end, 50);  // as long as 500 bytes flow
+  ASSERT_EQ(t.transfers.size(), 1u);
+  EXPECT_EQ(t.transfers[0].start, 50);
+  EXPECT_EQ(t.transfers[0].cause, (Cause{Cause::Kind::Tile, 0}));
 }
 
 TEST(Schedule, SaysWhatDoesNotFit) {

@@ -1,0 +1,250 @@
+// Where blocks go, and when (rules 1 to 4 of docs/schedule.md).
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "monet/base/assert.h"
+#include "monet/schedule/engine_work.h"
+
+namespace monet::schedule {
+
+std::uint32_t tag_of(const Cause& cause) {
+  switch (cause.kind) {
+    case Cause::Kind::Tile: return 1 + 2 * cause.index;
+    case Cause::Kind::Transfer: return 2 + 2 * cause.index;
+    case Cause::Kind::Nothing:
+    case Cause::Kind::Unit:
+    case Cause::Kind::Channel: return 0;
+  }
+  return 0;
+}
+
+Cause cause_of(std::uint32_t tag) {
+  if (tag == 0) return {};
+  return {tag % 2 == 1 ? Cause::Kind::Tile : Cause::Kind::Transfer, (tag - 1) / 2};
+}
+
+Cause cause_on_channel(std::uint32_t tag) {
+  const Cause cause = cause_of(tag);
+  return cause.kind == Cause::Kind::Transfer ? Cause{Cause::Kind::Channel, cause.index} : cause;
+}
+
+Copy* Engine::copy_in(BlockId b, StoreId store) {
+  const std::uint32_t at = copies_.find(state(b), store);
+  return at == kNever ? nullptr : &copies_[at];
+}
+
+// A copy is as dear as its next use here; the only one there is, as the next use anywhere.
+std::uint32_t Engine::cost_of_losing(const BlockState& s, const Copy& copy) const {
+  return s.copies == 1 ? s.next_use : copy.next_use;
+}
+
+void Engine::may_leave(const BlockState& s, const Copy& copy) {
+  if (copy.store == machine_.home) return;
+  const std::uint32_t cost = cost_of_losing(s, copy);
+  if (cost != kNever) leavers_[copy.store.index()].insert(cost);
+}
+
+std::uint32_t Engine::open_stay(BlockId b, StoreId store, std::int64_t address, double from) {
+  spaces_[store.index()].take(address, block(b).bytes, b.value);
+  out_.stays.push_back({b, store, address, from, from});
+  return static_cast<std::uint32_t>(out_.stays.size() - 1);
+}
+
+void Engine::add_copy(BlockId b, StoreId store, std::uint32_t stay, const When& available) {
+  copies_.add(state(b), {.store = store, .stay = stay, .available = available, .used = available});
+  if (store == machine_.home) state(b).home_stay = stay;
+}
+
+// Its place is free when it was used for the last time. At home the place stays the block's.
+void Engine::drop_copy(BlockId b, std::uint32_t at) {
+  BlockState& s = state(b);
+  const Copy copy = copies_[at];
+  copies_.remove(s, at);
+  if (copy.store == machine_.home) {
+    s.home_used.at_least(copy.used.time, copy.used.cause);
+  } else {
+    out_.stays[copy.stay].to = copy.used.time;
+    spaces_[copy.store.index()].release(out_.stays[copy.stay].address, block(b).bytes, copy.used.time,
+                                        tag_of(copy.used.cause));
+  }
+  if (s.copies == 1) may_leave(s, copies_[s.first_copy]);
+}
+
+// The first time at which every channel of the way is free, and who was in it before.
+Engine::Fetch Engine::window(BlockId b, const Copy& from, StoreId to, const When& earliest) const {
+  const Route& route = machine_.route(from.store, to);
+  const bool is_home = from.store == machine_.home || to == machine_.home;
+  double rate = route_rates_[from.store.index() * machine_.stores.size() + to.index()];
+  if (is_home) rate *= block(b).efficiency;
+  const double duration = std::ceil(static_cast<double>(block(b).bytes) / rate - 1e-9);
+  When start = earliest;
+  start.at_least(from.available.time, from.available.cause);
+  if (duration > 0)
+    for (std::size_t agreed = 0, k = 0; agreed < route.channels.size(); k = k + 1 < route.channels.size() ? k + 1 : 0) {
+      const ChannelId c = route.channels[k];
+      const ChannelTime::Start found =
+          channels_[c.index()].free_from(rate, machine_.channels[c.index()].bytes_per_cycle, duration, start.time);
+      agreed = found.time == start.time ? agreed + 1 : 1;
+      if (found.time != start.time) start = {found.time, cause_on_channel(found.freed_by)};
+    }
+  return {start.time, start.time + duration, from.store, start.cause};
+}
+
+std::uint32_t Engine::move(BlockId b, const Fetch& fetch, std::uint32_t stay, Purpose purpose,
+                           std::uint32_t carried_by) {
+  const StoreId to = out_.stays[stay].store;
+  const auto index = static_cast<std::uint32_t>(out_.transfers.size());
+  const Cause cause{Cause::Kind::Transfer, index};
+  const bool is_own = carried_by == kNever;
+  if (is_own && fetch.end > fetch.start) {
+    const double rate = static_cast<double>(block(b).bytes) / (fetch.end - fetch.start);
+    for (const ChannelId c : machine_.route(fetch.from, to).channels)
+      channels_[c.index()].occupy(fetch.start, fetch.end, rate, tag_of(cause));
+  }
+  Copy& from = *copy_in(b, fetch.from);
+  out_.transfers.push_back({.block = b,
+                            .from = fetch.from,
+                            .to = to,
+                            .purpose = purpose,
+                            .tile = TileId{now_},
+                            .from_stay = from.stay,
+                            .to_stay = stay,
+                            .carried_by = is_own ? index : carried_by,
+                            .start = fetch.start,
+                            .end = fetch.end,
+                            .cause = fetch.cause});
+  from.used.at_least(fetch.end, cause);
+  return index;
+}
+
+// The places in a store of what may leave and has the latest next use up to this tile; the next call goes on below it.
+bool Engine::next_to_leave(StoreId store, std::uint32_t& up_to, std::vector<std::int64_t>& addresses) {
+  addresses.clear();
+  TileSet& waiting = leavers_[store.index()];
+  while (addresses.empty() && up_to != kNever) {
+    const std::uint32_t t = waiting.highest_up_to(up_to);
+    if (t == kNever) return false;
+    bool is_awaited = false;
+    const auto consider = [&](BlockId b) {
+      const BlockState& s = state(b);
+      const std::uint32_t at = copies_.find(s, store);
+      if (at == kNever || cost_of_losing(s, copies_[at]) != t) return;
+      is_awaited = true;
+      if (!stays(b) && block(b).bytes > 0) addresses.push_back(out_.stays[copies_[at].stay].address);
+    };
+    const Tile& tile = p_.tiles[t];
+    for (std::uint32_t i = 0; i < tile.uses; ++i) consider(p_.uses[tile.first_use + i].block);
+    for (std::uint32_t i = 0; i < tile.flows; ++i) consider(p_.flows[tile.first_flow + i].block);
+    if (!is_awaited) waiting.erase(t);  // it was, once
+    up_to = t == 0 ? kNever : t - 1;
+  }
+  return !addresses.empty();
+}
+
+// What is used last is moved away where there is no room; nothing that the tile at hand needs.
+std::optional<Space::Spot> Engine::make_room(BlockId b, StoreId store, double earliest) {
+  Space& space = spaces_[store.index()];
+  if (const auto spot = space.find(block(b).bytes, earliest)) return spot;
+  if (store != machine_.home) {
+    auto up_to = static_cast<std::uint32_t>(p_.tiles.size() - 1);
+    const auto next = [&](std::vector<std::int64_t>& addresses) { return next_to_leave(store, up_to, addresses); };
+    for (const std::uint32_t victim : space.in_the_way(block(b).bytes, next))
+      if (!evict(BlockId{victim}, store, earliest)) return std::nullopt;
+    if (const auto spot = space.find(block(b).bytes, earliest)) return spot;
+  }
+  say_no_room(b, store);
+  return std::nullopt;
+}
+
+void Engine::say_no_room(BlockId b, StoreId store) {
+  no_room_ = {.tile = TileId{now_},
+              .store = store,
+              .block = b,
+              .wanted_bytes = block(b).bytes,
+              .store_bytes = machine_.stores[store.index()].bytes};
+  for (const BlockId other : needed_)
+    if (other != b && copy_in(other, store) != nullptr) {
+      no_room_.pinned.push_back(other);
+      no_room_.pinned_bytes += block(other).bytes;
+    }
+}
+
+// A value that is nowhere else and still wanted is saved first.
+bool Engine::evict(BlockId b, StoreId store, double earliest) {
+  const bool is_wanted = state(b).next_use != kNever || block(b).ends_at_home;
+  if (is_wanted && state(b).copies == 1 && !send_home(b, store, earliest, Purpose::Spill)) return false;
+  drop_copy(b, copies_.find(state(b), store));
+  return true;
+}
+
+bool Engine::send_home(BlockId b, StoreId from, double earliest, Purpose purpose) {
+  BlockState& s = state(b);
+  if (s.home_stay == kNever) {
+    const auto spot = make_room(b, machine_.home, earliest);
+    if (!spot) return false;
+    s.home_stay = open_stay(b, machine_.home, spot->address, spot->time);
+    earliest = spot->time;
+  }
+  When start{earliest, {}};
+  start.at_least(s.home_used.time, s.home_used.cause);
+  const Fetch fetch = window(b, *copy_in(b, from), machine_.home, start);
+  const std::uint32_t transfer = move(b, fetch, s.home_stay, purpose, kNever);
+  add_copy(b, machine_.home, s.home_stay, {fetch.end, {Cause::Kind::Transfer, transfer}});
+  return true;
+}
+
+// A transfer of the same value that is still to come, over the same channels, may serve this store, too.
+std::optional<Engine::Fetch> Engine::shared(BlockId b, StoreId to, double earliest) const {
+  const std::uint32_t last = state(b).last_fetch;
+  if (last == kNever) return std::nullopt;
+  const Transfer& t = out_.transfers[last];
+  if (t.start < earliest) return std::nullopt;
+  const Route &theirs = machine_.route(t.from, t.to), &ours = machine_.route(t.from, to);
+  bool is_there = false;
+  for (std::uint32_t c = state(b).first_copy; c != kNever; c = copies_[c].next_copy)
+    is_there = is_there || copies_[c].stay == t.from_stay;
+  if (!is_there || !ours.exists || ours.channels.empty() || ours.channels != theirs.channels) return std::nullopt;
+  const double rate = static_cast<double>(block(b).bytes) / std::max(1.0, t.end - t.start);
+  if (rate > machine_.stores[to.index()].bytes_per_cycle) return std::nullopt;
+  return Fetch{t.start, t.end, t.from, t.cause};
+}
+
+// The value in a store, fetched if it is not there.
+bool Engine::bring(BlockId b, StoreId store, double earliest, When& ready) {
+  if (const Copy* copy = copy_in(b, store)) {
+    ready.at_least(copy->available.time, copy->available.cause);
+    return true;
+  }
+  BlockState& s = state(b);
+  MONET_ASSERT(s.copies > 0, "a block is written before it is read");
+  bool is_near = false;
+  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy)
+    is_near = is_near || machine_.route(copies_[c].store, store).exists;
+  if (!is_near && !send_home(b, copies_[s.first_copy].store, earliest, Purpose::Spill)) return false;
+  double first = std::numeric_limits<double>::infinity();
+  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy)
+    first = std::min(first, copies_[c].available.time);
+  const auto spot = make_room(b, store, std::max(earliest, first));
+  if (!spot) return false;
+  std::optional<Fetch> best = shared(b, store, spot->time);
+  std::uint32_t carried_by = best ? out_.transfers[s.last_fetch].carried_by : kNever;
+  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy) {
+    if (!machine_.route(copies_[c].store, store).exists) continue;
+    const Fetch fetch = window(b, copies_[c], store, {spot->time, cause_of(spot->freed_by)});
+    const bool is_nearer = best && fetch.end == best->end && carried_by == kNever && best->from == machine_.home;
+    if (best && fetch.end >= best->end && !is_nearer) continue;
+    best = fetch;
+    carried_by = kNever;
+  }
+  MONET_ASSERT(best.has_value(), "every store can be reached from home");
+  const std::uint32_t stay = open_stay(b, store, spot->address, best->start);
+  const std::uint32_t transfer = move(b, *best, stay, Purpose::Fetch, carried_by);
+  if (carried_by == kNever) s.last_fetch = transfer;
+  const When arrived{best->end, {Cause::Kind::Transfer, transfer}};
+  add_copy(b, store, stay, arrived);
+  ready.at_least(arrived.time, arrived.cause);
+  return true;
+}
+
+}  // namespace monet::schedule

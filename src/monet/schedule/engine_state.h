@@ -1,0 +1,79 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "monet/schedule/timeline.h"
+#include "monet/schedule/use_index.h"
+
+namespace monet::schedule {
+
+// What the scheduler knows of every block between two tiles: where its latest value lies, and until when it is used.
+
+// A time and who is to blame for it.
+struct When {
+  double time = 0;
+  Cause cause{};
+  void at_least(double t, const Cause& c) {
+    if (t > time) *this = {t, c};
+  }
+};
+
+// The latest value of a block in one store.
+struct Copy {
+  StoreId store{};
+  std::uint32_t stay = 0;            // of Timeline::stays
+  When available{}, used{};          // the value is there; its last use known so far ends
+  std::uint32_t next_use = kNever;   // tile that uses it in this store
+  std::uint32_t next_copy = kNever;  // of the same block
+};
+
+struct BlockState {
+  std::uint32_t first_copy = kNever, copies = 0;
+  std::uint32_t home_stay = kNever;   // its place at home, whether the value there is the latest or not
+  std::uint32_t last_fetch = kNever;  // of this value
+  std::uint32_t next_use = kNever;    // tile that uses it anywhere
+  std::uint32_t needed_by = kNever;   // the last tile it had to stay for
+  When home_used{};
+};
+
+// All copies of all blocks; those of one block in the order in which they were made.
+class Copies {
+ public:
+  Copy& operator[](std::uint32_t copy) { return copies_[copy]; }
+  const Copy& operator[](std::uint32_t copy) const { return copies_[copy]; }
+
+  std::uint32_t find(const BlockState& s, StoreId store) const {
+    std::uint32_t at = s.first_copy;
+    while (at != kNever && copies_[at].store != store) at = copies_[at].next_copy;
+    return at;
+  }
+  void add(BlockState& s, const Copy& copy) {
+    std::uint32_t at = unused_;
+    if (at == kNever) {
+      at = static_cast<std::uint32_t>(copies_.size());
+      copies_.push_back(copy);
+    } else {
+      unused_ = copies_[at].next_copy;
+      copies_[at] = copy;
+    }
+    *link_to(s, kNever) = at;
+    ++s.copies;
+  }
+  void remove(BlockState& s, std::uint32_t copy) {
+    *link_to(s, copy) = copies_[copy].next_copy;
+    copies_[copy].next_copy = unused_;
+    unused_ = copy;
+    --s.copies;
+  }
+
+ private:
+  std::uint32_t* link_to(BlockState& s, std::uint32_t copy) {
+    std::uint32_t* at = &s.first_copy;
+    while (*at != copy) at = &copies_[*at].next_copy;
+    return at;
+  }
+  std::vector<Copy> copies_;
+  std::uint32_t unused_ = kNever;
+};
+
+}  // namespace monet::schedule

@@ -1,0 +1,93 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "monet/schedule/channel_time.h"
+#include "monet/schedule/engine_state.h"
+#include "monet/schedule/engine_tile_set.h"
+#include "monet/schedule/space.h"
+#include "monet/schedule/timeline.h"
+#include "monet/schedule/use_index.h"
+
+namespace monet::schedule {
+
+// One run of the scheduler. Tiles are decided in engine.cpp; places and transfers in engine_moves.cpp.
+class Engine {
+ public:
+  explicit Engine(const Problem& p);
+  Scheduled run();
+
+ private:
+  struct Fetch {
+    double start = 0, end = 0;
+    StoreId from{};
+    Cause cause{};
+  };
+  struct Demand {
+    ChannelId channel{};
+    double bytes = 0;
+  };
+
+  const Block& block(BlockId b) const { return p_.blocks[b.index()]; }
+  BlockState& state(BlockId b) { return state_[b.index()]; }
+  const BlockState& state(BlockId b) const { return state_[b.index()]; }
+  Copy* copy_in(BlockId b, StoreId store);
+  bool stays(BlockId b) const { return state(b).needed_by == now_; }
+
+  // Tiles.
+  bool put_sources_home();
+  bool run_tile(std::uint32_t tile);
+  bool gather(const Tile& tile, double earliest, When& ready);
+  bool clear_store(const Tile& tile, StoreId store, double& earliest);
+  bool make_output(BlockId b, StoreId store, double earliest, When& ready);
+  bool start_flows(const Tile& tile, double earliest, When& ready, double& cycles);
+  void note_writing(BlockId b, StoreId store, std::uint32_t new_stay, const When& done);
+  void note_uses(const Tile& tile, const When& done);
+  bool settle(BlockId b, double now);
+  void forget_past();
+
+  // Places and transfers.
+  Fetch window(BlockId b, const Copy& from, StoreId to, const When& earliest) const;
+  std::optional<Fetch> shared(BlockId b, StoreId to, double earliest) const;
+  bool bring(BlockId b, StoreId store, double earliest, When& ready);
+  std::uint32_t move(BlockId b, const Fetch& fetch, std::uint32_t stay, Purpose purpose, std::uint32_t carried_by);
+  std::optional<Space::Spot> make_room(BlockId b, StoreId store, double earliest);
+  void say_no_room(BlockId b, StoreId store);
+  bool next_to_leave(StoreId store, std::uint32_t& up_to, std::vector<std::int64_t>& addresses);
+  bool evict(BlockId b, StoreId store, double earliest);
+  bool send_home(BlockId b, StoreId from, double earliest, Purpose purpose);
+  std::uint32_t open_stay(BlockId b, StoreId store, std::int64_t address, double from);
+  void add_copy(BlockId b, StoreId store, std::uint32_t stay, const When& available);
+  void drop_copy(BlockId b, std::uint32_t copy);
+  std::uint32_t cost_of_losing(const BlockState& s, const Copy& copy) const;
+  void may_leave(const BlockState& s, const Copy& copy);
+
+  const Problem& p_;
+  const Machine& machine_;
+  UseIndex uses_;
+  std::vector<BlockState> state_;
+  Copies copies_;
+  std::vector<Space> spaces_;
+  std::vector<TileSet>
+      leavers_;  // by store: the tiles for which something waits there, and some for which nothing does
+  std::vector<ChannelTime> channels_;
+  std::vector<double> route_rates_;  // bytes a cycle, as Machine::routes
+  std::vector<When> unit_free_;
+  std::vector<double> unit_began_;
+  std::vector<std::uint32_t> unit_last_;  // tile
+  std::uint32_t now_ = 0;
+  std::vector<BlockId> needed_;        // by the tile at hand
+  std::vector<std::uint32_t> opened_;  // stays made for what it writes
+  std::vector<Demand> demands_;        // of its flows
+  Timeline out_;
+  NoRoom no_room_;
+};
+
+// A cause as one number, 0 for nothing: what Space and ChannelTime keep.
+std::uint32_t tag_of(const Cause& cause);
+Cause cause_of(std::uint32_t tag);
+// Why a channel was not free: a transfer over it, or a tile past which something flows.
+Cause cause_on_channel(std::uint32_t tag);
+
+}  // namespace monet::schedule
