@@ -64,15 +64,13 @@ void evaluate_mode(const EvaluateRequest& request, const std::string& mode, cost
     if (std::none_of(run.inputs.begin(), run.inputs.end(),
                      [&](const DocumentInput& other) { return other.path == input.path; }))
       run.inputs.push_back(input);
-  schedule::CostOptions costs{.threads = request.threads, .cache = &cache};
-  costs.map.most_labels = kLabels;
   out.outcome = schedule::evaluate({.graph = out.graph,
                                     .storage = *out.storage,
                                     .facts = out.facts,
                                     .chip = run.chip,
                                     .hardware = hardware,
                                     .decided = out.decided,
-                                    .costs = costs,
+                                    .costs = default_costs(cache, request.threads),
                                     .iterations = request.iterations});
   if (out.is_feasible())
     out.notes.insert(out.notes.end(), out.result().tiled.notes.begin(), out.result().tiled.notes.end());
@@ -80,6 +78,12 @@ void evaluate_mode(const EvaluateRequest& request, const std::string& mode, cost
 }
 
 }  // namespace
+
+schedule::CostOptions default_costs(cost::Cache& cache, std::size_t threads) {
+  schedule::CostOptions costs{.threads = threads, .cache = &cache};
+  costs.map.most_labels = kLabels;
+  return costs;
+}
 
 bool EvaluateRun::is_feasible() const {
   return std::all_of(modes.begin(), modes.end(), [](const Evaluated& m) { return m.is_feasible(); });

@@ -11,4 +11,7 @@ std::string_view zigzag_validation_data();
 std::string_view stream_layer_by_layer_data();
 std::string_view stream_fused_data();
 
+// data/validation/silicon.json: chips and devices that were measured.
+std::string_view silicon_validation_data();
+
 }  // namespace monet
