@@ -28,6 +28,17 @@ MappingRequest with_dataflow(const Layer& layer, const hardware::Core& core, Map
   return request;
 }
 
+// Gradients add up along other loops than the layer the core's unrolling is meant for: some of it cannot be had then.
+bool is_hindered(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
+                 const MapOptions& options) {
+  if (!core.array || core.dataflow == hardware::Dataflow::Fixed || options.quirks.set_order) return false;
+  if (!request.spatial.empty() || !request.hints.empty()) return false;
+  for (std::size_t a = 0; a < core.unrollings.size(); ++a)
+    for (const hardware::Unrolling& unrolling : core.unrollings[a])
+      if (is_hindered(layer, core, a, unrolling.dimension)) return true;
+  return false;
+}
+
 std::optional<std::string> hold(const Mapped& m, const hardware::Core& core, const MappingRequest& request,
                                 OptimumOptions& options) {
   for (const Placement& placement : request.placements) {
@@ -124,7 +135,14 @@ std::vector<Spatial> unrollings_of(const Layer& layer, const hardware::Core& cor
   SpatialOptions spatial = options.spatial;
   spatial.quirks = options.quirks;
   spatial.watch = options.watch;
-  return spatial_mappings(with_slots(layer, request), core, with_dataflow(layer, core, request), spatial, reason);
+  const Layer placed = with_slots(layer, request);
+  std::vector<Spatial> found = spatial_mappings(placed, core, with_dataflow(layer, core, request), spatial, reason);
+  if (!is_hindered(placed, core, request, options)) return found;
+  // Any other way to fill the array is tried beside it.
+  spatial.mixed = true;
+  for (Spatial& other : spatial_mappings(placed, core, request, spatial))
+    if (std::find(found.begin(), found.end(), other) == found.end()) found.push_back(std::move(other));
+  return found;
 }
 
 double orderings_to_try(const Layer& layer, const hardware::Core& core, const MappingRequest& request,

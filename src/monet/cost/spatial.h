@@ -37,4 +37,8 @@ struct SpatialOptions {
 std::vector<Spatial> spatial_mappings(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                                       const SpatialOptions& options, std::string* reason = nullptr);
 
+// Whether the innermost memories leave a loop of the layer a single lane of an array dimension that has more: the sums
+// of a column of lanes are one element, so that what runs along it must be added up.
+bool is_hindered(const Layer& layer, const hardware::Core& core, std::size_t array_dimension, const std::string& loop);
+
 }  // namespace monet::cost
