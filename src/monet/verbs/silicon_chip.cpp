@@ -93,6 +93,7 @@ class Reader {
            config::read_integer(value[i], "an array dimension", kLanes, Dialect::PyYaml, findings_).value_or(1)});
     array.mac_energy_pj.value = s.number("unit_energy", kCosts).value_or(0);
     core.unrollings.resize(array.dimensions.size());
+    core.dataflow = hardware::Dataflow::Fixed;
     const std::vector<Value> flows = s.list("dataflows");
     for (std::size_t i = 0; !flows.empty() && flows[0].is_map() && i < flows[0].size(); ++i)
       for (std::size_t d = 0; d < array.dimensions.size(); ++d)
