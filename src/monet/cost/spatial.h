@@ -27,6 +27,7 @@ using Spatial = std::vector<std::vector<SpatialLoop>>;
 struct SpatialOptions {
   std::size_t generated = 3;  // how many mappings to keep where some are generated
   bool mixed = false;         // several layer dimensions on one array dimension
+  double least_filled = 0;    // of the lanes: where a core's usual unrolling leaves more idle, others are tried, too
   Quirks quirks{};
   Watch watch{};  // when to stop: the best found so far are given
 };

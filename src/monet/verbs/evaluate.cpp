@@ -19,6 +19,9 @@ namespace {
 // Mappings whose proof takes longer than this are taken as they are found: for tiles, a bound on the time of a run.
 constexpr std::uint64_t kLabels = 20'000;
 
+// Of a core's lanes; a core whose usual unrolling fills less of them, and that can do otherwise, does.
+constexpr double kLeastFilled = 0.5;
+
 plan::ParsedPlan read_plan(const EvaluateRequest& request, const hardware::Hardware& hardware, const Graph& graph,
                            const std::vector<std::string>& layers, EvaluateRun& run) {
   plan::ParsedPlan parsed;
@@ -82,6 +85,7 @@ void evaluate_mode(const EvaluateRequest& request, const std::string& mode, cost
 schedule::CostOptions default_costs(cost::Cache& cache, std::size_t threads) {
   schedule::CostOptions costs{.threads = threads, .cache = &cache};
   costs.map.most_labels = kLabels;
+  costs.map.spatial.least_filled = kLeastFilled;
   return costs;
 }
 
