@@ -215,8 +215,9 @@ ValidateResult validate_silicon(const ValidateRequest& request) {
       not_a_case(files.back().root, "it has 'measured_latency_cycles' (a chip), 'chips', or 'rows' (training rates)");
   }
   if (files.empty())
-    files.push_back(
-        {"", "silicon", trees.emplace_back(config::parse_json(silicon_validation_data(), "silicon.json")).root()});
+    for (const auto& [name, bytes] :
+         {std::pair{"measured", silicon_chips_data()}, std::pair{"measured", silicon_training_data()}})
+      files.push_back({"", name, trees.emplace_back(config::parse_json(bytes, name)).root()});
   for (const CaseFile& file : files) run_silicon_file(file.name, file.root, result.suites);
   return result;
 }
