@@ -59,8 +59,8 @@ void append(std::string& text, const MappingRequest& request) {
 
 // All of it but the watch.
 void append(std::string& text, const MapOptions& o) {
-  text += fmt::format("options {} {} {} {} {} {} {}\n", static_cast<int>(o.criterion), o.limit, o.even,
-                      o.spatial.generated, o.spatial.mixed, o.clock_hz, o.most_labels);
+  text += fmt::format("options {} {} {} {} {} {} {} {}\n", static_cast<int>(o.criterion), o.limit, o.even,
+                      o.spatial.generated, o.spatial.mixed, o.spatial.least_filled, o.clock_hz, o.most_labels);
   for (const auto& [label, quirk] : kQuirkNames) text += fmt::format("quirk {} {}\n", label, o.quirks.*quirk);
 }
 

@@ -28,6 +28,27 @@ MappingRequest with_dataflow(const Layer& layer, const hardware::Core& core, Map
   return request;
 }
 
+double part_filled(const Spatial& spatial, const hardware::Core& core) {
+  double filled = 1;
+  for (const auto& loops : spatial)
+    for (const SpatialLoop& loop : loops) filled *= static_cast<double>(loop.factor);
+  for (const hardware::ArrayDimension& a : core.array->dimensions) filled /= static_cast<double>(a.size);
+  return filled;
+}
+
+// Whether to look beyond a core's usual unrolling. Gradients add up along other loops than the layer it is meant for:
+// some of it cannot be had then. Layers of few channels leave much of an array idle.
+bool wants_others(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
+                  const std::vector<Spatial>& usual, const MapOptions& options) {
+  if (!core.array || core.dataflow == hardware::Dataflow::Fixed || options.quirks.set_order) return false;
+  if (!request.spatial.empty() || !request.hints.empty() || core.unrollings.empty()) return false;
+  for (std::size_t a = 0; a < core.unrollings.size(); ++a)
+    for (const hardware::Unrolling& unrolling : core.unrollings[a])
+      if (is_hindered(layer, core, a, unrolling.dimension)) return true;
+  return std::all_of(usual.begin(), usual.end(),
+                     [&](const Spatial& s) { return part_filled(s, core) < options.spatial.least_filled; });
+}
+
 std::optional<std::string> hold(const Mapped& m, const hardware::Core& core, const MappingRequest& request,
                                 OptimumOptions& options) {
   for (const Placement& placement : request.placements) {
@@ -124,7 +145,14 @@ std::vector<Spatial> unrollings_of(const Layer& layer, const hardware::Core& cor
   SpatialOptions spatial = options.spatial;
   spatial.quirks = options.quirks;
   spatial.watch = options.watch;
-  return spatial_mappings(with_slots(layer, request), core, with_dataflow(layer, core, request), spatial, reason);
+  const Layer placed = with_slots(layer, request);
+  std::vector<Spatial> found = spatial_mappings(placed, core, with_dataflow(layer, core, request), spatial, reason);
+  if (!wants_others(placed, core, request, found, options)) return found;
+  // Any other way to fill the array is tried beside it.
+  spatial.mixed = true;
+  for (Spatial& other : spatial_mappings(placed, core, request, spatial))
+    if (std::find(found.begin(), found.end(), other) == found.end()) found.push_back(std::move(other));
+  return found;
 }
 
 double orderings_to_try(const Layer& layer, const hardware::Core& core, const MappingRequest& request,

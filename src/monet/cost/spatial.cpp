@@ -306,6 +306,12 @@ std::string why_no_lane(const Layer& layer, const Core& core) {
 
 }  // namespace
 
+bool is_hindered(const Layer& layer, const Core& core, std::size_t array_dimension, const std::string& loop) {
+  const std::optional<std::size_t> d = dimension_named(layer, loop);
+  if (!d || layer.dimensions[*d].size < 2 || core.array->dimensions[array_dimension].size < 2) return false;
+  return factor_limits(layer, core, false)[array_dimension][*d] < 2;
+}
+
 std::vector<Spatial> spatial_mappings(const Layer& layer, const Core& core, const MappingRequest& request,
                                       const SpatialOptions& options, std::string* reason) {
   MONET_ASSERT(core.array, "spatial mappings need an array");

@@ -27,6 +27,7 @@ using Spatial = std::vector<std::vector<SpatialLoop>>;
 struct SpatialOptions {
   std::size_t generated = 3;  // how many mappings to keep where some are generated
   bool mixed = false;         // several layer dimensions on one array dimension
+  double least_filled = 0;    // of the lanes: where a core's usual unrolling leaves more idle, others are tried, too
   Quirks quirks{};
   Watch watch{};  // when to stop: the best found so far are given
 };
@@ -36,5 +37,9 @@ struct SpatialOptions {
 // ones, fullest and then most diverse first (docs/cost.md). None and `reason` if a memory cannot serve a single lane.
 std::vector<Spatial> spatial_mappings(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                                       const SpatialOptions& options, std::string* reason = nullptr);
+
+// Whether the innermost memories leave a loop of the layer a single lane of an array dimension that has more: the sums
+// of a column of lanes are one element, so that what runs along it must be added up.
+bool is_hindered(const Layer& layer, const hardware::Core& core, std::size_t array_dimension, const std::string& loop);
 
 }  // namespace monet::cost

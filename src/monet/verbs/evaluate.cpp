@@ -19,6 +19,9 @@ namespace {
 // Mappings whose proof takes longer than this are taken as they are found: for tiles, a bound on the time of a run.
 constexpr std::uint64_t kLabels = 20'000;
 
+// Of a core's lanes; a core whose usual unrolling fills less of them, and that can do otherwise, does.
+constexpr double kLeastFilled = 0.5;
+
 plan::ParsedPlan read_plan(const EvaluateRequest& request, const hardware::Hardware& hardware, const Graph& graph,
                            const std::vector<std::string>& layers, EvaluateRun& run) {
   plan::ParsedPlan parsed;
@@ -64,15 +67,13 @@ void evaluate_mode(const EvaluateRequest& request, const std::string& mode, cost
     if (std::none_of(run.inputs.begin(), run.inputs.end(),
                      [&](const DocumentInput& other) { return other.path == input.path; }))
       run.inputs.push_back(input);
-  schedule::CostOptions costs{.threads = request.threads, .cache = &cache};
-  costs.map.most_labels = kLabels;
   out.outcome = schedule::evaluate({.graph = out.graph,
                                     .storage = *out.storage,
                                     .facts = out.facts,
                                     .chip = run.chip,
                                     .hardware = hardware,
                                     .decided = out.decided,
-                                    .costs = costs,
+                                    .costs = default_costs(cache, request.threads),
                                     .iterations = request.iterations});
   if (out.is_feasible())
     out.notes.insert(out.notes.end(), out.result().tiled.notes.begin(), out.result().tiled.notes.end());
@@ -80,6 +81,13 @@ void evaluate_mode(const EvaluateRequest& request, const std::string& mode, cost
 }
 
 }  // namespace
+
+schedule::CostOptions default_costs(cost::Cache& cache, std::size_t threads) {
+  schedule::CostOptions costs{.threads = threads, .cache = &cache};
+  costs.map.most_labels = kLabels;
+  costs.map.spatial.least_filled = kLeastFilled;
+  return costs;
+}
 
 bool EvaluateRun::is_feasible() const {
   return std::all_of(modes.begin(), modes.end(), [](const Evaluated& m) { return m.is_feasible(); });

@@ -57,6 +57,9 @@ struct EvaluateRun {
   bool is_feasible() const;
 };
 
+// How evaluations price tiles.
+schedule::CostOptions default_costs(cost::Cache& cache, std::size_t threads);
+
 // Throws InputError. `cache`: mappings found so far, shared by several evaluations.
 EvaluateRun evaluate(const EvaluateRequest& request, cost::Cache& cache);
 EvaluateRun evaluate(const EvaluateRequest& request);

@@ -14,6 +14,7 @@
 #include "monet/base/nearest.h"
 #include "monet/base/sha256.h"
 #include "monet/report/table.h"
+#include "monet/verbs/silicon_cases.h"
 #include "monet/verbs/stream_cases.h"
 #include "monet/verbs/stream_runs.h"
 #include "monet/verbs/validation_data.h"
@@ -201,6 +202,26 @@ ValidateResult validate_stream(const ValidateRequest& request) {
   return result;
 }
 
+ValidateResult validate_silicon(const ValidateRequest& request) {
+  ValidateResult result{.heading = "MONET in default mode against what was measured",
+                        .agreement = fmt::format("chips within {:.0f} %, training rates within {:.0f} %",
+                                                 100 * kChipTolerance, 100 * kRateTolerance),
+                        .is_measured = true};
+  std::deque<config::Tree> trees;
+  std::vector<CaseFile> files;
+  for (std::size_t i = 0; i < request.cases.size(); ++i) {
+    files.push_back(read_cases_file(request, i, trees, result));
+    if (!is_silicon_file(files.back().root))
+      not_a_case(files.back().root, "it has 'measured_latency_cycles' (a chip), 'chips', or 'rows' (training rates)");
+  }
+  if (files.empty())
+    for (const auto& [name, bytes] :
+         {std::pair{"measured", silicon_chips_data()}, std::pair{"measured", silicon_training_data()}})
+      files.push_back({"", name, trees.emplace_back(config::parse_json(bytes, name)).root()});
+  for (const CaseFile& file : files) run_silicon_file(file.name, file.root, result.suites);
+  return result;
+}
+
 }  // namespace
 
 std::size_t ValidationSuite::exact() const {
@@ -233,12 +254,14 @@ double ValidationSuite::worst_abs_error() const {
 }
 
 ValidateResult validate(const ValidateRequest& request) {
-  const std::vector<std::string> known{"zigzag", "stream"};
+  const std::vector<std::string> known{"zigzag", "stream", "silicon"};
   if (std::find(known.begin(), known.end(), request.suite) == known.end())
     throw InputError(Diagnostic{.where = "monet validate",
                                 .message = fmt::format("unknown suite '{}'", request.suite),
-                                .hint = did_you_mean(request.suite, known, "known: zigzag, stream")});
-  ValidateResult result = request.suite == "stream" ? validate_stream(request) : validate_zigzag(request);
+                                .hint = did_you_mean(request.suite, known, "known: zigzag, stream, silicon")});
+  ValidateResult result = request.suite == "stream"    ? validate_stream(request)
+                          : request.suite == "silicon" ? validate_silicon(request)
+                                                       : validate_zigzag(request);
   result.matches = std::any_of(result.suites.begin(), result.suites.end(),
                                [](const ValidationSuite& suite) { return !suite.rows.empty(); });
   for (const ValidationSuite& suite : result.suites)
@@ -249,6 +272,7 @@ ValidateResult validate(const ValidateRequest& request) {
 }
 
 std::string text(const ValidateResult& result) {
+  if (result.is_measured) return measured_text(result);
   std::string out = result.heading + "\n\n", failures;
   Table table({"suite", "cases", "exact", "they crash", "mean error", "median", "worst"});
   for (const ValidationSuite& s : result.suites) {
@@ -268,16 +292,25 @@ Json json(const ValidateResult& result) {
   Json suites = Json::array();
   for (const ValidationSuite& s : result.suites) {
     Json rows = Json::array(), skipped = Json::array();
-    for (const ValidationRow& row : s.rows)
-      rows.push(Json::object()
-                    .set("id", row.id)
-                    .set("figure", row.figure)
-                    .set("ours", to_json(row.ours))
-                    .set("theirs", to_json(row.theirs))
-                    .set("error", row.error)
-                    .set("figures", row.figures)
-                    .set("exact", row.matches)
-                    .set("comparable", row.comparable));
+    for (const ValidationRow& row : s.rows) {
+      Json effects = Json::array();
+      for (const ValidationEffect& effect : row.effects)
+        effects.push(Json::object()
+                         .set("name", effect.name)
+                         .set("value", effect.value)
+                         .set("is_alternative", effect.is_alternative));
+      Json shown_row = Json::object()
+                           .set("id", row.id)
+                           .set("figure", row.figure)
+                           .set("ours", to_json(row.ours))
+                           .set("theirs", to_json(row.theirs))
+                           .set("error", row.error)
+                           .set("figures", row.figures)
+                           .set("exact", row.matches)
+                           .set("comparable", row.comparable);
+      if (!row.effects.empty()) shown_row.set("effects", std::move(effects));
+      rows.push(std::move(shown_row));
+    }
     for (const ValidationSuite::Skipped& each : s.skipped)
       skipped.push(Json::object().set("id", each.id).set("reason", each.reason));
     suites.push(Json::object()

@@ -11,10 +11,17 @@ namespace monet {
 // Our figures beside those of a reference tool, case by case.
 
 struct ValidateRequest {
-  std::string suite = "zigzag";             // or stream
+  std::string suite = "zigzag";             // or stream, silicon
   std::vector<std::string> cases{};         // JSON files; none: the cases that come with MONET
   std::vector<std::string> accelerators{};  // JSON files of accelerators by name, or single accelerator files
   std::vector<std::string> folders{};       // where the files stand that network cases name
+};
+
+// What the figure of a row would be with some of the effects only, or under another reading of what was measured.
+struct ValidationEffect {
+  std::string name{};
+  double value = 0;
+  bool is_alternative = false;
 };
 
 struct ValidationRow {
@@ -25,6 +32,7 @@ struct ValidationRow {
   std::size_t figures = 0;                             // compared
   bool matches = false;                                // all of them, each to its tolerance
   bool comparable = true;                              // false: the reference failed by accident where we have a figure
+  std::vector<ValidationEffect> effects{};             // of measured cases
 };
 
 struct ValidationSuite {
@@ -45,7 +53,8 @@ struct ValidateResult {
   std::string agreement{};  // what it means that all agree
   std::vector<ValidationSuite> suites{};
   std::vector<DocumentInput> inputs{};
-  bool matches = false;  // every case was run and agrees
+  bool is_measured = false;  // theirs are measurements: every row is shown, with its effects
+  bool matches = false;      // every case was run and agrees
 };
 
 // Throws InputError.

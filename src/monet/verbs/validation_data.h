@@ -11,4 +11,8 @@ std::string_view zigzag_validation_data();
 std::string_view stream_layer_by_layer_data();
 std::string_view stream_fused_data();
 
+// Chips that were measured, and training rates of devices: data/validation/silicon_*.json.
+std::string_view silicon_chips_data();
+std::string_view silicon_training_data();
+
 }  // namespace monet
