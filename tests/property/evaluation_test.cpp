@@ -316,6 +316,14 @@ TEST(Evaluation, FiguresThatAreWrongAreFound) {
         [](Evaluation& e) { e.timeline.tiles.back().end -= 1; },
         [](Evaluation& e) { e.timeline.transfers[0].end -= 1; },
         [](Evaluation& e) { e.latency -= 1; },
+        [](Evaluation& e) {  // two blocks at one place
+          for (Stay& a : e.timeline.stays)
+            for (const Stay& b : e.timeline.stays)
+              if (&a != &b && a.store == b.store && a.from < b.to && b.from < a.to) {
+                a.address = b.address;
+                return;
+              }
+        },
     };
     for (std::size_t i = 0; i < changes.size(); ++i) {
       Evaluation wrong = *right;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -50,17 +51,26 @@ class Check {
         if (stay.store.index() == s && stay.to > stay.from && p_.blocks[stay.block.index()].bytes > 0)
           all.push_back(&stay);
       std::sort(all.begin(), all.end(), [](const Stay* a, const Stay* b) { return a->from < b->from; });
-      std::vector<const Stay*> alive;
+      // What is there at a time, by address; neighbours alone can reach into each other.
+      std::multimap<std::int64_t, const Stay*> alive;
+      std::multimap<double, std::multimap<std::int64_t, const Stay*>::iterator> leaving;
+      const auto clash = [&](const Stay& low, const Stay& high) {
+        if (high.address < low.address + p_.blocks[low.block.index()].bytes)
+          fault("blocks {} and {} overlap in store {} at {}", low.block.value, high.block.value, s,
+                std::max(low.from, high.from));
+      };
       for (const Stay* stay : all) {
-        std::erase_if(alive, [&](const Stay* other) { return other->to <= stay->from; });
+        while (!leaving.empty() && leaving.begin()->first <= stay->from) {
+          alive.erase(leaving.begin()->second);
+          leaving.erase(leaving.begin());
+        }
         const std::int64_t bytes = p_.blocks[stay->block.index()].bytes;
         if (stay->address < 0 || stay->address + bytes > p_.machine.stores[s].bytes)
           fault("block {} lies outside of store {}", stay->block.value, s);
-        for (const Stay* other : alive)
-          if (stay->address < other->address + p_.blocks[other->block.index()].bytes &&
-              other->address < stay->address + bytes)
-            fault("blocks {} and {} overlap in store {} at {}", stay->block.value, other->block.value, s, stay->from);
-        alive.push_back(stay);
+        const auto at = alive.emplace(stay->address, stay);
+        if (at != alive.begin()) clash(*std::prev(at)->second, *stay);
+        if (std::next(at) != alive.end()) clash(*stay, *std::next(at)->second);
+        leaving.emplace(stay->to, at);
       }
     }
   }
@@ -126,11 +136,14 @@ class Check {
     std::vector<int> version(p_.blocks.size(), kNoValue);
     std::vector<int> content(t_.stays.size(), kNoValue);
     std::vector<std::uint32_t> home(p_.blocks.size(), kNone);
+    std::vector<std::vector<std::uint32_t>> homes(p_.blocks.size());  // by block
+    for (std::uint32_t stay = 0; stay < t_.stays.size(); ++stay)
+      if (t_.stays[stay].store == p_.machine.home) homes[t_.stays[stay].block.index()].push_back(stay);
     for (std::uint32_t b = 0; b < p_.blocks.size(); ++b)
       if (p_.blocks[b].starts_at_home) {
         version[b] = 0;
-        for (std::uint32_t stay = 0; stay < t_.stays.size() && home[b] == kNone; ++stay)
-          if (is_stay(stay, BlockId{b}, p_.machine.home, 0, t_.cycles)) home[b] = stay;
+        for (const std::uint32_t stay : homes[b])
+          if (home[b] == kNone && is_stay(stay, BlockId{b}, p_.machine.home, 0, t_.cycles)) home[b] = stay;
         if (home[b] == kNone)
           fault("block {} is not at home all the time", b);
         else
@@ -171,7 +184,7 @@ class Check {
     for (std::uint32_t b = 0; b < p_.blocks.size(); ++b) {
       if (!p_.blocks[b].ends_at_home) continue;
       bool is_there = false;
-      for (std::uint32_t stay = 0; stay < t_.stays.size(); ++stay)
+      for (const std::uint32_t stay : homes[b])
         is_there = is_there ||
                    (is_stay(stay, BlockId{b}, p_.machine.home, t_.cycles, t_.cycles) && content[stay] == version[b]);
       if (!is_there) fault("the last value of block {} is not at home", b);
