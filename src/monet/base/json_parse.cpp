@@ -129,10 +129,8 @@ class JsonParser {
     ++at_;
   }
 
-  // What Python writes for numbers that JSON has not. Who reads a number refuses them.
-  static bool is_python_number(std::string_view text) {
-    return text == "Infinity" || text == "-Infinity" || text == "NaN";
-  }
+  // What Python writes for a cost without bound. Who reads a number refuses it.
+  static bool is_infinity(std::string_view text) { return text == "Infinity" || text == "-Infinity"; }
 
   // Numbers, true, false and null; words are plain scalars, as in YAML.
   void word() {
@@ -144,7 +142,7 @@ class JsonParser {
     const Location where{.file = 0, .line = line_, .column = static_cast<std::uint32_t>(start - line_start_ + 1)};
     if (text == "null")
       builder_.null(where);
-    else if (text == "true" || text == "false" || is_number(text) || is_python_number(text))
+    else if (text == "true" || text == "false" || is_number(text) || is_infinity(text))
       builder_.scalar(text, false, where);
     else if (text.empty())
       fail(start, at_ >= text_.size() ? "the file ends too early" : "a value expected");

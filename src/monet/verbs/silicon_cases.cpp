@@ -110,7 +110,7 @@ ValidationRow run_case(const ChipCase& c, cost::Cache& cache) {
 }
 
 std::string number(const std::variant<double, std::string>& value) {
-  if (const std::string* text = std::get_if<std::string>(&value)) return text->substr(0, 60);
+  if (std::holds_alternative<std::string>(value)) return "no schedule";
   const double v = std::get<double>(value);
   return v >= 10000 ? grouped(static_cast<std::uint64_t>(std::llround(v))) : fmt::format("{:.1f}", v);
 }
@@ -164,8 +164,10 @@ std::string measured_text(const ValidateResult& result) {
     Table table({suite.name, "figure", "ours", "measured", "error"});
     std::string effects, skipped;
     for (const ValidationRow& row : suite.rows) {
-      table.row(
-          {row.id, row.figure, number(row.ours), number(row.theirs), percent(row.error) + (row.matches ? "" : " *")});
+      const std::string* reason = std::get_if<std::string>(&row.ours);
+      table.row({row.id, row.figure, number(row.ours), number(row.theirs),
+                 (reason != nullptr ? "" : percent(row.error)) + (row.matches ? "" : " *")});
+      if (reason != nullptr) skipped += fmt::format("  no schedule: {}: {}\n", row.id, *reason);
       effects += effects_text(row);
     }
     for (const ValidationSuite::Skipped& each : suite.skipped)

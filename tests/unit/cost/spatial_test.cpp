@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "monet/cost/map.h"
 #include "monet/cost/unrolling_search.h"
 #include "samples.h"
 
@@ -162,6 +163,43 @@ TEST(Spatial, RequestOrderIsKept) {
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(all[0][1][0].turn, 0u);
   EXPECT_EQ(all[0][0][0].turn, 1u);
+}
+
+// Sums are one element for a column of four lanes: what runs along D2 must be added up.
+Core weight_stationary() {
+  Core made = core({{"D1", 4}, {"D2", 4}}, 1,
+                   {{"sums", 16, 0, 0, "O", "D2", {{16, 16, "O.fl O.tl O.fh O.th"}}},
+                    {"memory", 1 << 20, 1, 1, "I1 I2 O", "D1 D2", {{8, 4096, "I1.tl I2.tl O.tl O.fl"}}}});
+  made.unrollings = {{{"K", 4}}, {{"C", 4}}};
+  return made;
+}
+
+double steps(const Layer& layer, const Core& core, const MapOptions& options = {}) {
+  const MapResult found = map_layer(layer, core, {}, options);
+  return found.mapped ? found.mapped->evaluation.temporal_cycles : 0;
+}
+
+TEST(Spatial, WhereSumsHinderTheUsualUnrollingOthersAreTried) {
+  Core core = weight_stationary();
+  const Layer forward = gemm(8, 8, 8);
+  // O[K, C] += I[B, C] · W[B, K]: C makes other outputs, B is added up.
+  const Layer gradient = layer({{"B", 8}, {"K", 8}, {"C", 8}},
+                               {{"O", "O", 16, 16, "K C"}, {"I", "I1", 8, 8, "B C"}, {"W", "I2", 8, 8, "B K"}});
+  EXPECT_FALSE(is_hindered(forward, core, 1, "C"));
+  EXPECT_TRUE(is_hindered(gradient, core, 1, "C"));
+  EXPECT_FALSE(is_hindered(gradient, core, 1, "B"));
+  EXPECT_EQ(steps(forward, core), 8 * 8 * 8 / 16);
+  EXPECT_EQ(steps(gradient, core), 8 * 8 * 8 / 16);
+  EXPECT_EQ(unrollings_of(forward, core, {}, {}).size(), 1u);
+  core.dataflow = hardware::Dataflow::Fixed;
+  EXPECT_EQ(steps(gradient, core), 8 * 8 * 8 / 4);
+}
+
+TEST(Spatial, AnArrayLeftIdleIsFilledOtherwise) {
+  const Core core = weight_stationary();
+  // Two channels leave half of D2 idle; a window laid there does not.
+  EXPECT_EQ(steps(conv(4, 2, 4, 3), core, {.spatial = {.least_filled = 0.5}}), 4 * 4 * 9);
+  EXPECT_LT(steps(conv(4, 2, 4, 3), core, {.spatial = {.least_filled = 0.75}}), 4 * 4 * 9);
 }
 
 }  // namespace

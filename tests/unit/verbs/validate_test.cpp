@@ -151,7 +151,7 @@ TEST(Validate, AFileThatHoldsNoCasesIsRefused) {
   EXPECT_THROW(validate({.cases = {folder.write("other.json", "{\"a\": 1}")}}), InputError);
   EXPECT_THROW(validate({.cases = {folder.write("list.json", "[1]")}}), InputError);
   EXPECT_THROW(validate({.cases = {folder.write("cases.json", "{\"cases\": 7}")}}), InputError);
-  EXPECT_THROW(validate({.suite = "silicon"}), InputError);
+  EXPECT_THROW(validate({.suite = "silicone"}), InputError);
 }
 
 TEST(Validate, StatisticsAreThoseOfTheRows) {
