@@ -52,8 +52,8 @@ std::optional<std::string> fit_formats(Layer& layer, const hardware::Core& core,
   for (const auto& [stored, sums] : kNarrower) {
     set_bits(layer, stored, sums);
     if (too_narrow(layer, core) == nullptr)
-      return fmt::format("'{}' holds {} bits: taken as {} bits stored, sums of {}",
-                         narrow->name, narrow->size_bits, stored, sums);
+      return fmt::format("'{}' holds {} bits: taken as {} bits stored, sums of {}", narrow->name, narrow->size_bits,
+                         stored, sums);
   }
   return std::nullopt;
 }

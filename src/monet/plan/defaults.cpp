@@ -74,6 +74,7 @@ std::vector<ChosenGroup> Defaults::groups(const std::vector<std::vector<NodeId>>
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::vector<ChosenGroup> groups;
   std::vector<std::size_t> group_of(graph_.nodes.size(), kNone);
+  std::vector<std::size_t> read_in(graph_.tensors.size(), kNone);  // by tensor: where an update reads it first
   const auto may_share = [&](NodeId a, NodeId b) {
     const bool updates[2] = {graph_[a].phase == Phase::Update, graph_[b].phase == Phase::Update};
     return updates[0] == updates[1];
@@ -105,8 +106,23 @@ std::vector<ChosenGroup> Defaults::groups(const std::vector<std::vector<NodeId>>
     if (last == kNone && !facts.is_nest) continue;
     const bool joins = !facts.is_nest && may_share(giver, NodeId{i}) && reads_from(NodeId{i}, group_of, last) &&
                        (facts.is_view || groups[last].nodes.size() < kMostInGroup);
-    if (!joins) groups.emplace_back();
-    put(NodeId{i}, joins ? last : groups.size() - 1);
+    // Steps of one update that begin with the same gradient belong together, too.
+    std::size_t group = joins ? last : kNone;
+    const bool is_step = graph_.nodes[i].phase == Phase::Update && facts.kind == WorkClass::Elementwise;
+    const auto is_whole = [&](TensorId t) {
+      return t != kNoTensor && elements(graph_[t].shape) == elements(graph_[graph_.nodes[i].outputs[0]].shape);
+    };
+    for (const TensorId t : graph_.nodes[i].inputs)
+      if (group == kNone && is_step && is_whole(t) && read_in[t.index()] != kNone && read_in[t.index()] >= last &&
+          groups[read_in[t.index()]].nodes.size() < kMostInGroup)
+        group = read_in[t.index()];
+    if (group == kNone) {
+      group = groups.size();
+      groups.emplace_back();
+    }
+    put(NodeId{i}, group);
+    for (const TensorId t : graph_.nodes[i].inputs)
+      if (is_step && is_whole(t) && read_in[t.index()] == kNone) read_in[t.index()] = group;
   }
   for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i)
     if (group_of[i] == kNone) groups.push_back({.nodes = {NodeId{i}}});
