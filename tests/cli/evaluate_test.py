@@ -1,0 +1,106 @@
+"""What `monet evaluate`, `explain RUN`, `compare`, `sweep` and `verify --on` promise.
+
+    python3 evaluate_test.py MONET [unittest arguments]
+"""
+import json
+import math
+import pathlib
+import sys
+import unittest
+
+import commands_test
+from commands_test import Commands
+
+MODEL = "mlp"
+CHIP = "tpu_like_quad_core"
+
+
+class Evaluations(Commands):
+    def test_totals_are_the_sums_of_their_parts(self):
+        for mode in ("training", "inference"):
+            r = self.result("evaluate", MODEL, "--on", CHIP, "--mode", mode)
+            self.assertTrue(r["feasible"])
+            parts = r["energy_breakdown_pj"]
+            total = parts["compute"] + parts["link"] + parts["offchip"] + parts["static"] + sum(parts["memory"].values())
+            self.assertTrue(math.isclose(total, r["energy_pj"], rel_tol=1e-9))
+            self.assertTrue(math.isclose(sum(r["energy_by_phase_pj"].values()), r["energy_pj"], rel_tol=1e-9))
+            self.assertTrue(math.isclose(sum(r["latency_by_phase_cycles"].values()), r["latency_cycles"], rel_tol=1e-12))
+            self.assertEqual(r["latency_cycles"], int(r["latency_cycles"]))
+            for store, peak in r["peak_memory_bytes"].items():
+                self.assertEqual(sum(r["memory_at_peak_bytes"][store].values()), peak)
+            self.assertLessEqual(max(n["end_cycle"] for n in r["nodes"]), r["latency_cycles"])
+
+    def test_the_work_is_that_of_the_graph(self):
+        graph = self.result("graph", MODEL)
+        r = self.result("evaluate", MODEL, "--on", CHIP)
+        for phase in ("forward", "backward", "update"):
+            self.assertEqual(graph["macs"][phase], r["macs"][phase])
+
+    def test_the_same_bytes_on_any_number_of_threads(self):
+        documents = [self.document("evaluate", MODEL, "--on", CHIP, "--threads", n) for n in ("1", "2")]
+        for document in documents:
+            document.pop("run")
+        self.assertEqual(*documents)
+
+    def test_a_written_plan_gives_the_same_result(self):
+        first = self.document("evaluate", MODEL, "--on", CHIP, "--out", "run")["result"]
+        again = self.document("evaluate", MODEL, "--on", CHIP, "--plan", "run/plan.yaml", "--out", "again")["result"]
+        self.assertEqual(first, again)
+        page = (self.folder / "run" / "report.html").read_text()
+        self.assertIn(MODEL, page)
+        self.assertNotIn("http://", page.replace("http://www.w3.org", ""))
+        compared = json.loads(self.ok("compare", "run", "again", "--json"))["result"]
+        self.assertTrue(all(not figure["parts"] for figure in compared["figures"]))
+
+    def test_plans_that_are_not_legal_are_refused_where_they_say_so(self):
+        self.write("bad.yaml", "monet: plan\nnodes:\n  layers.0: {tiles: {Q: 2}}\n  nowhere: {tiles: {K: 2}}\n")
+        message = self.refused("evaluate", MODEL, "--on", CHIP, "--plan", "bad.yaml")
+        self.assertIn("bad.yaml:4:", message)
+        self.write("bad.yaml", "monet: plan\nnodes:\n  layers.0: {tiles: {Q: 2}}\n")
+        self.assertIn("bad.yaml:3:", self.refused("evaluate", MODEL, "--on", CHIP, "--plan", "bad.yaml"))
+
+    def test_the_trace_is_a_list_of_events(self):
+        self.ok("evaluate", MODEL, "--on", CHIP, "--trace", "trace.json")
+        events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
+        self.assertTrue(any(e.get("ph") == "X" for e in events))
+
+    def test_what_does_not_fit_is_said_with_the_inequality(self):
+        run = self.run_monet("evaluate", "resnet18", "--on", "diana", "--mode", "inference")
+        self.assertEqual(1, run.returncode)
+        self.assertIn("l2: no room for", run.stdout.decode())
+        self.assertIn("would help:", run.stdout.decode())
+
+    def test_several_iterations_take_about_as_long_as_as_many_alone(self):
+        one = self.result("evaluate", MODEL, "--on", CHIP)["latency_cycles"]
+        three = self.result("evaluate", MODEL, "--on", CHIP, "--iterations", "3")
+        self.assertEqual(3, three["iterations"])
+        self.assertLess(three["latency_cycles"], 3.3 * one)
+        self.assertLess(2 * one, three["latency_cycles"])
+
+
+class Questions(Commands):
+    def test_explanations_of_a_run(self):
+        self.ok("evaluate", MODEL, "--on", CHIP, "--out", "run")
+        for what in ("latency", "energy", "peak-memory", "levers", "layers.0", "layers.0.weight", "simd"):
+            self.assertIn(what, self.ok("explain", "run", what))
+        self.assertIn("did you mean 'latency'?", self.refused("explain", "run", "latencyy"))
+        result = json.loads((self.folder / "run" / "result.json").read_text())["result"]
+        sections = json.loads(self.ok("explain", "run", "energy", "--json"))["result"]["sections"]
+        self.assertTrue(math.isclose(sections[0]["rows"][-1]["energy"], result["energy_pj"], rel_tol=1e-9))
+
+    def test_more_bandwidth_is_never_slower_by_much(self):
+        points = json.loads(self.ok("sweep", MODEL, "--on", CHIP, "--vary", "offchip_bandwidth=1,4", "--json"))
+        latencies = [p["latency_cycles"] for p in points["result"]["points"]]
+        self.assertLess(latencies[1], latencies[0])
+        self.assertIn("--vary", self.refused("sweep", MODEL, "--on", CHIP, "--vary", "batch"))
+
+    def test_schedules_are_right_on_numbers(self):
+        for chip in (CHIP, "fusemax"):
+            self.assertIn("the schedule is right", self.ok("verify", MODEL, "--on", chip))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    commands_test.MONET = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()
