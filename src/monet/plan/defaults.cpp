@@ -263,6 +263,21 @@ Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::
   Load load{.inputs = bytes.inputs, .outputs = bytes.outputs};
   for (const auto& [store, sum] : sums)
     load.overflow += std::max(0.0, sum - kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes));
+  // Of the stores that are too full.
+  double most = 0;
+  const auto look = [&](const std::vector<OperandFacts>& operands, const std::vector<double>& all) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const StoreId store = chip_.store(choice.cores[0], operands[i].slot);
+      const auto sum = sums.find(store);
+      if (sum == sums.end() || all[i] <= most ||
+          sum->second <= kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes))
+        continue;
+      most = all[i];
+      load.largest_moves_with = operands[i].moves_with;
+    }
+  };
+  look(facts.inputs, load.inputs);
+  look(facts.outputs, load.outputs);
   return load;
 }
 
@@ -368,6 +383,7 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
     Load chosen_load;
     for (std::size_t l = 0; l < parts.size(); ++l) {
       if (!is_open(l) || (is_parallel_only && facts.loops[l].kind != LoopKind::Parallel)) continue;
+      if (must_fit_better && (now.largest_moves_with >> l & 1) == 0) continue;
       const std::int64_t before = parts[l];
       parts[l] = std::min(extent(l), 2 * before);
       Load then = load(node, choice, parts);
@@ -391,7 +407,11 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
     now = std::move(chosen_load);
     return true;
   };
-  while (now.overflow > 0 && halve(false, true)) {
+  // First what takes most room; where that cannot be cut any more, the rest.
+  while (now.overflow > 0) {
+    if (halve(false, true)) continue;
+    if (now.largest_moves_with == ~std::uint64_t{0}) break;
+    now.largest_moves_with = ~std::uint64_t{0};
   }
   const auto tiles = [&] {
     std::int64_t count = 1;

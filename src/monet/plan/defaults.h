@@ -31,7 +31,8 @@ class Defaults {
 
  private:
   struct Load {
-    double overflow = 0;  // bytes that find no room, over all stores
+    double overflow = 0;                   // bytes that find no room, over all stores
+    std::uint64_t largest_moves_with = 0;  // loops, as bits, of the largest operand where there is no room
     std::vector<double> inputs{}, outputs{};
   };
   bool reads_from(NodeId node, const std::vector<std::size_t>& group_of, std::size_t group) const;
