@@ -59,6 +59,21 @@ class Evaluations(Commands):
         self.write("bad.yaml", "monet: plan\nnodes:\n  layers.0: {tiles: {Q: 2}}\n")
         self.assertIn("bad.yaml:3:", self.refused("evaluate", MODEL, "--on", CHIP, "--plan", "bad.yaml"))
 
+    def test_patterns_of_many_stars_take_no_time_and_match_what_they_say(self):
+        stars = "*a" * 40 + "*zz"
+        self.write("stars.yaml", f"monet: plan\nnodes:\n  \"{stars}\": {{tiles: {{K: 2}}}}\n")
+        self.assertIn("no node is named", self.refused("evaluate", MODEL, "--on", CHIP, "--plan", "stars.yaml"))
+        self.write("some.yaml", "monet: plan\nnodes:\n  \"l*s.*\": {cores: [tpu_0]}\n")
+        nodes = self.result("evaluate", MODEL, "--on", CHIP, "--plan", "some.yaml", "--mode", "inference")["nodes"]
+        for node in nodes:
+            if node["name"].startswith("layers."):
+                self.assertEqual(["tpu_0"], node["cores"])
+
+    def test_more_tiles_than_can_be_held_are_refused_at_once(self):
+        run = self.run_monet("evaluate", MODEL, "--on", CHIP, "--iterations", "100000000")
+        self.assertEqual(1, run.returncode)
+        self.assertIn("tiles are more than the", run.stdout.decode())
+
     def test_the_trace_is_a_list_of_events(self):
         self.ok("evaluate", MODEL, "--on", CHIP, "--trace", "trace.json")
         events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]

@@ -375,7 +375,7 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
   if (const auto& array = chip_.cores[choice.cores[0]].core.array; facts.is_nest && array)
     for (const hardware::ArrayDimension& d : array->dimensions) side = std::max(side, static_cast<double>(d.size));
   const double home_rate = chip_.machine.stores[chip_.machine.home.index()].bytes_per_cycle;
-  // Halves the loop that costs the least traffic; `fits`: of those that make it fit better.
+  // Halves the loop that costs the least; if it must fit better, one that cuts what takes most room.
   Load now = load(node, choice, parts);
   const auto halve = [&](bool is_parallel_only, bool must_fit_better) {
     double best = std::numeric_limits<double>::infinity(), best_overflow = best;

@@ -23,6 +23,7 @@ using plan::OperandFacts;
 constexpr double kBitsPerByte = 8;
 constexpr double kRoom = 0.5;  // of a store: an operand of which no smaller part can be had flows past
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr double kMostTiles = 2e7;             // the engine alone takes about 0.45 GiB for a million
 constexpr std::size_t kRememberedShapes = 32;  // of the tiles of one node
 
 // A box of a storage that a tile reads or writes.
@@ -74,6 +75,7 @@ class Tiler {
   explicit Tiler(const TilingInput& in) : in_(in), graph_(in.graph), chip_(in.chip), kinds_(in.chip) {}
 
   std::variant<Tiled, Infeasible> run() {
+    if (auto reason = too_many()) return std::move(*reason);
     out_.problem.machine = chip_.machine;
     out_.group.assign(graph_.nodes.size(), 0);
     for (const Tensor& t : graph_.tensors) {
@@ -98,6 +100,26 @@ class Tiler {
   }
 
  private:
+  // Before anything is made of them: a plan can ask for more tiles than a machine can hold.
+  std::optional<Infeasible> too_many() const {
+    double all = 0, most = 0;
+    std::size_t worst = 0;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      double count = in_.facts[n].is_view ? 0 : static_cast<double>(in_.iterations);
+      for (const auto* splits : {&in_.decided.nodes[n].across, &in_.decided.nodes[n].tiles})
+        for (const plan::LoopSplit& split : *splits) count *= static_cast<double>(split.parts);
+      all += count;
+      if (count <= most) continue;
+      most = count;
+      worst = n;
+    }
+    if (all <= kMostTiles) return std::nullopt;
+    return Infeasible{
+        .reason = fmt::format("{:.0f} tiles are more than the {:.0f} that are scheduled; {:.0f} of them are of '{}'",
+                              all, kMostTiles, most, graph_.nodes[worst].name),
+        .levers = {"fewer parts in the plan, fewer iterations, or a smaller batch"}};
+  }
+
   // ---- Tiles ----
 
   void draft_node(NodeId id) {
