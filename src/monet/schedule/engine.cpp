@@ -22,7 +22,7 @@ Engine::Engine(const Problem& p)
       channels_(machine_.channels.size()),
       route_rates_(machine_.routes.size(), 0),
       unit_free_(machine_.units.size()),
-      unit_began_(machine_.units.size(), 0),
+      unit_began_(machine_.units.size(), std::deque<double>(static_cast<std::size_t>(p.prefetch), 0.0)),
       unit_last_(machine_.units.size(), 0) {
   const std::size_t stores = machine_.stores.size();
   for (std::uint32_t s = 0; s < stores; ++s)
@@ -189,7 +189,7 @@ bool Engine::run_tile(std::uint32_t t) {
   for (std::uint32_t i = 0; i < tile.uses; ++i) needed_.push_back(p_.uses[tile.first_use + i].block);
   for (std::uint32_t i = 0; i < tile.flows; ++i) needed_.push_back(p_.flows[tile.first_flow + i].block);
   for (const BlockId b : needed_) state(b).needed_by = t;
-  double earliest = unit_began_[unit];
+  double earliest = unit_began_[unit].front();
   When ready = unit_free_[unit];
   opened_.clear();
   for (std::size_t tries = 0; !gather(tile, earliest, ready); ++tries) {
@@ -208,7 +208,8 @@ bool Engine::run_tile(std::uint32_t t) {
   for (const std::uint32_t stay : opened_) out_.stays[stay].from = start;
   out_.tiles.push_back({start, end, ready.cause});
   unit_free_[unit] = {end, {Cause::Kind::Unit, t}};
-  unit_began_[unit] = start;
+  unit_began_[unit].pop_front();
+  unit_began_[unit].push_back(start);
   note_uses(tile, {end, {Cause::Kind::Tile, t}});
   for (std::size_t i = 0; i < needed_.size(); ++i)
     if (!settle(needed_[i], end)) return false;
@@ -242,11 +243,11 @@ bool Engine::settle(BlockId b, double now) {
   return true;
 }
 
-// No unit that has tiles left asks for a time before it began its last one.
+// No unit that has tiles left asks for a time before it began the first of its last ones.
 void Engine::forget_past() {
   double horizon = std::numeric_limits<double>::infinity();
   for (std::size_t u = 0; u < unit_began_.size(); ++u)
-    if (unit_last_[u] > now_) horizon = std::min(horizon, unit_began_[u]);
+    if (unit_last_[u] > now_) horizon = std::min(horizon, unit_began_[u].front());
   for (Space& space : spaces_) space.forget_before(horizon);
   for (ChannelTime& channel : channels_) channel.forget_before(horizon);
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -74,8 +75,8 @@ class Engine {
   std::vector<ChannelTime> channels_;
   std::vector<double> route_rates_;  // bytes a cycle, as Machine::routes
   std::vector<When> unit_free_;
-  std::vector<double> unit_began_;
-  std::vector<std::uint32_t> unit_last_;  // tile
+  std::vector<std::deque<double>> unit_began_;  // its last tiles, as many as are fetched for ahead
+  std::vector<std::uint32_t> unit_last_;        // tile
   std::uint32_t now_ = 0;
   std::vector<BlockId> needed_;        // by the tile at hand
   std::vector<std::uint32_t> opened_;  // stays made for what it writes

@@ -11,4 +11,7 @@ std::string_view zigzag_validation_data();
 std::string_view stream_layer_by_layer_data();
 std::string_view stream_fused_data();
 
+// data/validation/fusemax.json.
+std::string_view fusemax_validation_data();
+
 }  // namespace monet
