@@ -43,7 +43,7 @@ Engine::Engine(const Problem& p)
 bool Engine::put_sources_home() {
   for (std::uint32_t i = 0; i < p_.blocks.size(); ++i) {
     if (!p_.blocks[i].starts_at_home) continue;
-    const auto spot = make_room(BlockId{i}, machine_.home, 0);
+    const auto spot = make_room(BlockId{i}, machine_.home, 0, 0);
     if (!spot) return false;
     add_copy(BlockId{i}, machine_.home, open_stay(BlockId{i}, machine_.home, spot->address, 0), {});
   }
@@ -71,7 +71,8 @@ bool Engine::make_output(BlockId b, StoreId store, double earliest, When& ready)
     ready.at_least(copy->used.time, copy->used.cause);
     return true;
   }
-  const auto spot = make_room(b, store, std::max(earliest, ready.time));
+  const double wanted = std::max(earliest, ready.time);
+  const auto spot = make_room(b, store, wanted, p_.prefetch > 1 ? earliest : wanted);
   if (!spot) return false;
   ready.at_least(spot->time, cause_of(spot->freed_by));
   opened_.push_back(open_stay(b, store, spot->address, ready.time));
@@ -94,7 +95,7 @@ bool Engine::start_flows(const Tile& tile, double earliest, When& ready, double&
           copy->available.cause);
     if (flow.access != Access::Read) ready.at_least(s.home_used.time, s.home_used.cause);
     if (s.home_stay == kNever) {
-      const auto spot = make_room(flow.block, machine_.home, ready.time);
+      const auto spot = make_room(flow.block, machine_.home, ready.time, ready.time);
       if (!spot) return false;
       ready.at_least(spot->time, cause_of(spot->freed_by));
       s.home_stay = open_stay(flow.block, machine_.home, spot->address, spot->time);

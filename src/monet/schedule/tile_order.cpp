@@ -64,13 +64,16 @@ Lists turned_around(const Lists& lists) {
 }
 
 // Tiles by how far each is among those of its node, then as the nodes stand in the graph. `is_skewed`: a node is as
-// many turns late as there are changes of the core on the way to it.
+// many tiles of the coarsest node late as there are changes of the core on the way to it.
 std::vector<std::uint32_t> in_turn(std::span<const GroupTile> tiles, const Lists& before,
                                    const std::vector<std::uint32_t>& first_of, bool is_skewed) {
   std::vector<std::uint64_t> late(first_of.size(), 0), turn_of(tiles.size());
-  std::uint64_t most = 1;
-  for (std::size_t n = 0; n + 1 < first_of.size(); ++n)
-    most = std::max<std::uint64_t>(most, first_of[n + 1] - first_of[n]);
+  std::uint64_t most = 1, least = tiles.size();
+  for (std::size_t n = 0; n + 1 < first_of.size(); ++n) {
+    const std::uint64_t count = first_of[n + 1] - first_of[n];
+    most = std::max(most, count);
+    if (count > 0) least = std::min(least, count);
+  }
   for (std::uint32_t t = 0; is_skewed && t < tiles.size(); ++t)
     for (const std::uint32_t p : before.of(t))
       if (tiles[p].node != tiles[t].node)
@@ -78,7 +81,7 @@ std::vector<std::uint32_t> in_turn(std::span<const GroupTile> tiles, const Lists
             std::max(late[tiles[t].node], late[tiles[p].node] + (tiles[p].core != tiles[t].core ? 1 : 0));
   for (std::uint32_t t = 0; t < tiles.size(); ++t) {
     const std::uint32_t first = first_of[tiles[t].node], count = first_of[tiles[t].node + 1] - first;
-    turn_of[t] = (t - first) * most / count + late[tiles[t].node];
+    turn_of[t] = (t - first) * most / count + late[tiles[t].node] * ((most + least - 1) / least);
   }
   std::vector<std::uint32_t> turns(tiles.size());
   std::iota(turns.begin(), turns.end(), 0u);

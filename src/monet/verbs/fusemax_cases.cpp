@@ -63,8 +63,10 @@ std::optional<std::int64_t> length_of(const std::string& text) {
 FusemaxWork attention_work(const Setup& setup, std::int64_t heads, std::int64_t length, std::int64_t head_size) {
   if (setup.design == Design::Flat || setup.design == Design::Unfused) {
     RowsShape shape{.heads = heads, .length = length, .head_size = head_size, .is_fused = setup.design == Design::Flat};
-    // Scores, exponentials, shares, and those of the rows before and after, with a quarter left for what else is read.
-    while (shape.rows > 1 && 6 * shape.rows * length * 2 > setup.buffer_mib * kMiB / 4 * 3) shape.rows /= 2;
+    // Scores, exponentials, shares, and those of the rows before and after, with a quarter left for what else is read;
+    // and so many tiles that the first and the last one of a head, which have no neighbours, hardly count.
+    while (shape.rows > 1 && (6 * shape.rows * length * 2 > setup.buffer_mib * kMiB / 4 * 3 || shape.rows * 8 > length))
+      shape.rows /= 2;
     return rows_work(shape);
   }
   CascadeShape shape{
@@ -120,7 +122,8 @@ class Runner {
       return evaluate_fusemax(products_work({.tokens = tokens,
                                              .width = model.width,
                                              .heads_width = model.heads * model.head_size,
-                                             .hidden = model.hidden}),
+                                             .hidden = model.hidden,
+                                             .buffer_bytes = setup_.buffer_mib * kMiB}),
                               setup_.chip, setup_.buffer_mib, cache_);
     };
     if (!known_.contains(key)) known_.emplace(key, Pair{run(kTokens), run(2 * kTokens)});

@@ -10,6 +10,7 @@ namespace monet {
 namespace {
 
 constexpr Format kHalf{Element::F16};
+constexpr std::int64_t kSide = 256;      // of the array
 constexpr std::int64_t kBytes = 2;       // of a number
 constexpr std::int64_t kAhead = 24;      // tiles that operands are fetched for: two score tiles and more
 constexpr double kLowest = -60000;       // where running maxima begin
@@ -121,6 +122,17 @@ class Cascade {
   TensorId max_{}, sum_{}, values_{};
 };
 
+// A product whose weights do not fit: blocks of rows stay, and columns of weights pass by them.
+std::vector<plan::Split> streamed(std::int64_t tokens, std::int64_t in, std::int64_t out, std::int64_t buffer_bytes) {
+  if ((kSide + out) * in * kBytes <= buffer_bytes) return {};
+  std::int64_t rows = std::min(kSide, tokens);
+  while (2 * rows <= tokens && (2 * rows + kSide) * in * kBytes <= buffer_bytes) rows *= 2;
+  // In parts of a mebibyte: the next ones find room beside them.
+  return {{"D", tokens / rows},
+          {"K", std::max<std::int64_t>(1, out / kSide)},
+          {"C", std::max<std::int64_t>(1, in * kSide * kBytes >> 20)}};
+}
+
 }  // namespace
 
 FusemaxWork cascade_work(const CascadeShape& shape) {
@@ -144,7 +156,7 @@ std::int64_t row_blocks_of(const CascadeShape& s, std::int64_t buffer_bytes) {
 FusemaxWork rows_work(const RowsShape& s) {
   Writer w(s.is_fused ? "flat" : "unfused");
   const std::int64_t tiles = s.length / s.rows,
-                     products = s.is_fused ? tiles : std::max<std::int64_t>(1, s.length / 256);
+                     products = s.is_fused ? tiles : std::max<std::int64_t>(1, s.length / kSide);
   const auto name = [](std::int64_t h, const char* what) { return fmt::format("h{}.{}", h, what); };
   const auto on_vector = [&] { return Writer::Place{"vector", {{"A0", tiles}}, false}; };
   const std::int64_t columns = std::max<std::int64_t>(1, s.length / kColumns);
@@ -152,8 +164,8 @@ FusemaxWork rows_work(const RowsShape& s) {
   const auto product = [&](std::int64_t h) {
     const TensorId q = w.input(name(h, "Q"), {s.length, s.head_size}),
                    k = w.input(name(h, "K"), {s.length, s.head_size});
-    scores.push_back(w.node(MatMul{.trans_b = true}, {q, k}, name(h, "QK"),
-                            {"array", {{"D", products}, {"K", s.is_fused ? 1 : columns}}}));
+    scores.push_back(
+        w.node(MatMul{.trans_b = true}, {q, k}, name(h, "QK"), {"array", {{"D", products}, {"K", columns}}}));
   };
   const auto softmax = [&](std::int64_t h) {
     const TensorId x = scores[static_cast<std::size_t>(h)];
@@ -191,7 +203,7 @@ FusemaxWork products_work(const ProductsShape& s) {
     const TensorId weight = b.source(fmt::format("{}.weight", name), {in, out}, kHalf, Category::Weight);
     b.graph().outputs.push_back(b.one(MatMul{}, {x, weight}, name));
     work.plan.groups.push_back({.nodes = {name}});
-    work.plan.nodes.push_back({.node = name, .cores = {"array"}});
+    work.plan.nodes.push_back({.node = name, .cores = {"array"}, .tiles = streamed(s.tokens, in, out, s.buffer_bytes)});
   };
   for (const char* name : {"Q", "K", "V"}) product(name, s.width, s.heads_width);
   product("Z", s.heads_width, s.width);

@@ -41,6 +41,7 @@ FusemaxWork rows_work(const RowsShape& shape);
 // part.
 struct ProductsShape {
   std::int64_t tokens = 0, width = 0, heads_width = 0, hidden = 0;
+  std::int64_t buffer_bytes = 0;  // weights that do not fit are fetched for every block of rows
 };
 FusemaxWork products_work(const ProductsShape& shape);
 

@@ -49,6 +49,15 @@ TEST(TileOrder, PipelinedIsOneTileBehindForEveryChangeOfTheCore) {
             (std::vector<std::uint32_t>{0, 1, 3, 6, 2, 4, 7, 9, 5, 8, 10, 11}));
 }
 
+TEST(TileOrder, PipelinedIsBehindByATileOfTheCoarsestNode) {
+  Chain c;
+  for (std::uint32_t i = 0; i < 3; ++i) c.add(0, {}, i);
+  for (std::uint32_t i = 0; i < 6; ++i) c.add(1, {i / 2}, 10 + i);
+  for (GroupTile& tile : c.tiles) tile.core = tile.node;
+  EXPECT_EQ(order_tiles(c.tiles, c.accesses, 2, plan::Order::Pipelined),
+            (std::vector<std::uint32_t>{0, 1, 3, 4, 2, 5, 6, 7, 8}));
+}
+
 TEST(TileOrder, InterleavedWaitsForHalosAndFollowsShares) {
   // Four tiles beside two, the second of which needs the last of the four; the first needs the third.
   Chain c;
