@@ -122,11 +122,19 @@ class Cascade {
   TensorId max_{}, sum_{}, values_{};
 };
 
-// A product whose weights do not fit: blocks of rows stay, and columns of weights pass by them.
-std::vector<plan::Split> streamed(std::int64_t tokens, std::int64_t in, std::int64_t out, std::int64_t buffer_bytes) {
-  if ((kSide + out) * in * kBytes <= buffer_bytes) return {};
+// Blocks of rows by all weights, if those fit: as many rows as there is room for three times. Else blocks of rows stay,
+// and columns of weights pass by them.
+std::vector<plan::Split> product_tiles(std::int64_t tokens, std::int64_t in, std::int64_t out,
+                                       std::int64_t buffer_bytes) {
   std::int64_t rows = std::min(kSide, tokens);
-  while (2 * rows <= tokens && (2 * rows + kSide) * in * kBytes <= buffer_bytes) rows *= 2;
+  const auto grow = [&](const auto& bytes_of) {
+    while (2 * rows <= tokens && bytes_of(2 * rows) <= buffer_bytes) rows *= 2;
+  };
+  if ((kSide + out) * in * kBytes <= buffer_bytes) {
+    grow([&](std::int64_t r) { return (3 * r * (in + out) + in * out) * kBytes; });
+    return {{"D", tokens / rows}};
+  }
+  grow([&](std::int64_t r) { return (r + kSide) * in * kBytes; });
   // In parts of a mebibyte: the next ones find room beside them.
   return {{"D", tokens / rows},
           {"K", std::max<std::int64_t>(1, out / kSide)},
@@ -203,7 +211,8 @@ FusemaxWork products_work(const ProductsShape& s) {
     const TensorId weight = b.source(fmt::format("{}.weight", name), {in, out}, kHalf, Category::Weight);
     b.graph().outputs.push_back(b.one(MatMul{}, {x, weight}, name));
     work.plan.groups.push_back({.nodes = {name}});
-    work.plan.nodes.push_back({.node = name, .cores = {"array"}, .tiles = streamed(s.tokens, in, out, s.buffer_bytes)});
+    work.plan.nodes.push_back(
+        {.node = name, .cores = {"array"}, .tiles = product_tiles(s.tokens, in, out, s.buffer_bytes)});
   };
   for (const char* name : {"Q", "K", "V"}) product(name, s.width, s.heads_width);
   product("Z", s.heads_width, s.width);
