@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "monet/hardware/library.h"
+#include "monet/plan/lanes.h"
 #include "monet/plan/order.h"
 #include "support/random_case.h"
 
@@ -43,7 +44,9 @@ void add_groups(const Graph& graph, RandomPlan& out, Draw& draw) {
   std::int64_t left = 0;
   for (const NodeId n : some_order(graph, draw)) {
     if (left == 0) {
-      out.plan.groups.push_back({.order = draw.below(3) == 0 ? plan::Order::BreadthFirst : plan::Order::DepthFirst});
+      const plan::Order orders[] = {plan::Order::DepthFirst, plan::Order::BreadthFirst, plan::Order::Interleaved,
+                                    plan::Order::Pipelined};
+      out.plan.groups.push_back({.order = orders[draw.below(4)]});
       left = draw.between(1, longest);
     }
     out.plan.groups.back().nodes.push_back(graph[n].name);
@@ -142,6 +145,16 @@ void spoil(const Graph& graph, const std::vector<Facts>& facts, const plan::Chip
   out.plan.nodes.push_back(std::move(node));
 }
 
+// Whatever can stay at the lanes, or some of it.
+void keep_some(Case& c, Draw& draw) {
+  const std::int64_t share = draw.between(1, 4);
+  for (plan::NodeChoice& node : c.decided.nodes) {
+    node.at_lanes = !node.cores.empty() && draw.below(share) == 0;
+    if (node.at_lanes) node.at_lanes = lane_faults(c.network.graph, c.facts, c.chip, c.decided).empty();
+  }
+  add_lane_stores(c.chip, c.decided);
+}
+
 bool has_cut_reduction(const Facts& facts, const std::vector<plan::LoopSplit>& list) {
   return std::any_of(list.begin(), list.end(), [&](const plan::LoopSplit& s) {
     return s.parts > 1 && facts.loops[s.loop].kind == LoopKind::Reduction;
@@ -154,6 +167,7 @@ RandomPlan random_plan(const Graph& graph, const std::vector<Facts>& facts, cons
   RandomPlan out;
   if (draw.below(3) != 0) add_groups(graph, out, draw);
   add_nodes(graph, facts, chip, out, draw);
+  if (draw.coin()) out.plan.prefetch = draw.between(1, 12);
   if (draw.below(6) == 0) spoil(graph, facts, chip, out, draw);
   return out;
 }
@@ -196,6 +210,7 @@ Case random_case(std::uint64_t number, std::size_t& refused) {
       c.decided = decide(c.network.graph, c.facts, c.chip, random.plan);
       if (!random.is_legal) throw std::logic_error("a plan was taken that is not legal");
       c.plan = std::move(random.plan);
+      if (draw.coin()) keep_some(c, draw);
       return c;
     } catch (const InputError& error) {
       if (random.is_legal) throw std::logic_error(std::string("a legal plan was refused: ") + error.what());

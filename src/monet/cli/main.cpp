@@ -368,7 +368,7 @@ int parse_and_run(int argc, char** argv) {
 
   ValidateRequest validate_request;
   CLI::App* validate = app.add_subcommand("validate", "how far is the model from reference tools and from silicon?");
-  validate->add_option("SUITE", validate_request.suite, "zigzag, stream or silicon")->capture_default_str();
+  validate->add_option("SUITE", validate_request.suite, "zigzag, stream, silicon or fusemax")->capture_default_str();
   validate->add_option("--cases", validate_request.cases, "files of cases; default: those that come with MONET");
   validate->add_option("--accelerators", validate_request.accelerators,
                        "files of the accelerators that the cases name");

@@ -26,6 +26,30 @@ const hardware::Memory* too_narrow(const Layer& layer, const hardware::Core& cor
   return nullptr;
 }
 
+// An array that lists its formats sums in an accumulator of theirs: the widest for what it multiplies, if none is the
+// layer's own.
+std::optional<std::string> take_accumulator(Layer& layer, const hardware::Core& core) {
+  if (!core.array) return std::nullopt;
+  double stored = 0, sums = 0;
+  Operand* output = nullptr;
+  for (Operand& operand : layer.operands) {
+    if (operand.slot == hardware::Slot::Output)
+      output = &operand;
+    else
+      stored = std::max(stored, operand.bits);
+  }
+  const hardware::MacCost* widest = nullptr;
+  for (const hardware::MacCost& format : core.array->formats) {
+    if (bits(format.multiplicand) != stored) continue;
+    if (output != nullptr && bits(format.accumulator) == output->partial_bits) return std::nullopt;
+    if (bits(format.accumulator) > sums) widest = &format;
+    sums = std::max(sums, static_cast<double>(bits(format.accumulator)));
+  }
+  if (output == nullptr || widest == nullptr) return std::nullopt;
+  output->partial_bits = sums;
+  return fmt::format("sums in {}, as the array has them", name(widest->accumulator));
+}
+
 }  // namespace
 
 void set_bits(Layer& layer, double stored, double sums) {
@@ -46,8 +70,9 @@ std::optional<std::string> fit_formats(Layer& layer, const hardware::Core& core,
                                                          name(native.multiplicand), name(native.accumulator)));
     layer = before;
   }
+  const std::optional<std::string> summed = take_accumulator(layer, core);
   const hardware::Memory* narrow = too_narrow(layer, core);
-  if (narrow == nullptr) return std::nullopt;
+  if (narrow == nullptr) return summed;
   constexpr std::array<std::pair<double, double>, 4> kNarrower{{{16, 32}, {8, 32}, {8, 16}, {8, 8}}};
   for (const auto& [stored, sums] : kNarrower) {
     set_bits(layer, stored, sums);

@@ -104,7 +104,8 @@ struct Stream {
 
 class Traffic {
  public:
-  Traffic(const Core& core, VectorCost& cost) : core_(core), cost_(cost) {
+  Traffic(const Core& core, VectorCost& cost, const std::array<bool, 3>& at_lanes)
+      : core_(core), cost_(cost), at_lanes_(at_lanes) {
     for (const Memory& memory : core.memories) busy_.emplace_back(memory.ports.size(), 0);
   }
 
@@ -116,6 +117,7 @@ class Traffic {
           core_.memories[m].slots.end())
         levels.push_back(m);
     if (levels.empty()) refuse(core_, fmt::format("has no memory for the {} of element-wise work", name(stream.slot)));
+    if (at_lanes_[static_cast<std::size_t>(stream.slot)]) levels.erase(levels.begin() + 1, levels.end());
     const bool output = stream.slot == Slot::Output;
     for (std::size_t i = 0; i < levels.size(); ++i) {
       const bool top = i + 1 == levels.size();
@@ -166,6 +168,7 @@ class Traffic {
 
   const Core& core_;
   VectorCost& cost_;
+  const std::array<bool, 3>& at_lanes_;
   std::vector<std::vector<double>> busy_;
 };
 
@@ -176,21 +179,24 @@ bool needs_pass(const Core& core) {
 
 }  // namespace
 
-VectorCost vector_cost(const work::VectorWork& work, const Core& core, double clock_hz) {
+Slot read_slot(const Core& core, std::size_t operand) {
+  const std::vector<std::string> inputs = levels(core, Slot::Input), weights = levels(core, Slot::Weight);
+  const bool has_two_ways = !inputs.empty() && !weights.empty() && inputs.back() == weights.back();
+  return operand % 2 == 1 && has_two_ways ? Slot::Weight : Slot::Input;
+}
+
+VectorCost vector_cost(const work::VectorWork& work, const Core& core, double clock_hz,
+                       const std::array<bool, 3>& at_lanes) {
   VectorCost cost;
   if (work.is_view) return cost;
   if (!core.vector && !core.array) refuse(core, "has neither lanes nor an array");
   add_compute(work, core, cost);
-  Traffic traffic(core, cost);
+  Traffic traffic(core, cost, at_lanes);
   const bool twice = work.permutes && needs_pass(core);
-  const std::vector<std::string> inputs = levels(core, Slot::Input), weights = levels(core, Slot::Weight);
-  const bool has_two_ways = !inputs.empty() && !weights.empty() && inputs.back() == weights.back();
   for (std::size_t i = 0; i < work.reads.size(); ++i) {
     const work::Transfer& read = work.reads[i];
-    // Two operands come in beside each other where one memory has a way for each.
-    const Slot slot = i % 2 == 1 && has_two_ways ? Slot::Weight : Slot::Input;
-    traffic.add({slot, static_cast<double>(read.elements) * (twice ? 2 : 1), bits_per_element(read.format),
-                 work.indirect, work.permutes});
+    traffic.add({read_slot(core, i), static_cast<double>(read.elements) * (twice ? 2 : 1),
+                 bits_per_element(read.format), work.indirect, work.permutes});
   }
   for (const work::Transfer& write : work.writes)
     traffic.add({Slot::Output, static_cast<double>(write.elements) * (twice ? 2 : 1), bits_per_element(write.format),

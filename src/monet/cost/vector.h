@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -38,6 +39,12 @@ struct VectorCost {
 };
 
 // A core without a vector unit uses the lanes of its array. InputError if it has neither, or no memory for an operand.
-VectorCost vector_cost(const work::VectorWork& work, const hardware::Core& core, double clock_hz = 0);
+// `at_lanes`, by hardware::Slot: operands that lie in the lowest memory of the slot and pass through none above it.
+VectorCost vector_cost(const work::VectorWork& work, const hardware::Core& core, double clock_hz = 0,
+                       const std::array<bool, 3>& at_lanes = {});
+
+// The slot through which an operand is read, by its position: two come in beside each other where one memory has a way
+// for each.
+hardware::Slot read_slot(const hardware::Core& core, std::size_t operand);
 
 }  // namespace monet::cost

@@ -11,6 +11,7 @@
 #include "monet/base/nearest.h"
 #include "monet/graph/storage.h"
 #include "monet/plan/defaults.h"
+#include "monet/plan/lanes.h"
 #include "monet/plan/order.h"
 
 namespace monet::plan {
@@ -58,6 +59,10 @@ class Decision {
         if (entry_of_[n.index()] == nullptr || entry_of_[n.index()]->tiles.empty()) open.push_back(n);
       if (faults_.empty()) defaults_.align(open, out_.nodes);
     }
+    out_.prefetch = plan_.prefetch;
+    if (faults_.empty())
+      for (const LaneFault& f : lane_faults(graph_, facts_, chip_, out_))
+        fault(fmt::format("nodes/{}/keep", entry_of_[f.node.index()]->node), f.message, f.hint);
     if (!faults_.empty()) throw InputError(std::move(faults_));
     return std::move(out_);
   }
@@ -217,6 +222,7 @@ class Decision {
       defaults_.choose_tiles(node, facts.is_nest ? nullptr : near, producer,
                              near != nullptr && is_fused(node, producer), choice);
     }
+    choice.at_lanes = entry != nullptr && entry->at_lanes;
     check_splits(node, entry, choice);
   }
 
@@ -397,7 +403,7 @@ Decided decide(const Graph& graph, const std::vector<Facts>& facts, const Chip& 
 }
 
 Plan in_words(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip, const Decided& decided) {
-  Plan plan;
+  Plan plan{.prefetch = decided.prefetch};
   for (const ChosenGroup& group : decided.groups) {
     Group words{.order = group.order};
     for (const NodeId n : group.nodes) words.nodes.push_back(graph[n].name);
@@ -406,7 +412,7 @@ Plan in_words(const Graph& graph, const std::vector<Facts>& facts, const Chip& c
   for (std::size_t i = 0; i < decided.nodes.size(); ++i) {
     const NodeChoice& choice = decided.nodes[i];
     if (choice.cores.empty()) continue;
-    NodePlan words{.node = graph.nodes[i].name};
+    NodePlan words{.node = graph.nodes[i].name, .at_lanes = choice.at_lanes};
     for (const std::uint32_t c : choice.cores) words.cores.push_back(chip.cores[c].core.name);
     for (const LoopSplit& s : choice.across) words.across.push_back({facts[i].loops[s.loop].name, s.parts});
     for (const LoopSplit& s : choice.tiles) words.tiles.push_back({facts[i].loops[s.loop].name, s.parts});

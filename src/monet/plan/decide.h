@@ -24,6 +24,7 @@ struct LoopSplit {
 struct NodeChoice {
   std::vector<std::uint32_t> cores{};  // of Chip::cores; none for a view, which nobody runs
   std::vector<LoopSplit> across{}, tiles{};
+  bool at_lanes = false;  // its results lie in CoreOnChip::lanes
   bool operator==(const NodeChoice&) const = default;
 };
 
@@ -37,6 +38,7 @@ struct Decided {
   std::vector<NodeChoice> nodes{};    // by node
   std::vector<ChosenGroup> groups{};  // in the order in which they run; every node is in one
   std::vector<std::string> notes{};   // what a user should know of the defaults
+  std::int64_t prefetch = 1;          // Plan::prefetch
 };
 
 // Where a plan says something, for diagnostics: "groups/2/0", "nodes/conv1", "nodes/conv1/tiles/OY" to a place. Fills

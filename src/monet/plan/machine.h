@@ -66,6 +66,7 @@ struct CoreOnChip {
   hardware::Core core{};                    // what the cost model prices tiles on: the home is there for slots at home
   std::array<StoreId, 3> stores{};          // by hardware::Slot
   std::optional<UnitId> array{}, vector{};  // a core without a vector unit does such work on its array, if it has one
+  std::optional<StoreId> lanes{};           // results in the registers of its array (lanes.h)
 };
 
 struct Chip {

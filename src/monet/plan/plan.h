@@ -22,12 +22,15 @@ struct NodePlan {
   std::vector<std::string> cores{};  // empty: by default. The parts of `across` are dealt out to them in turn
   std::vector<Split> across{};       // parts on different cores
   std::vector<Split> tiles{};        // parts of these one after the other, the outermost loop first
+  bool at_lanes = false;             // what it makes stays in the registers of its array
   bool operator==(const NodePlan&) const = default;
 };
 
 enum class Order {
   DepthFirst,    // a tile as soon as what it needs has been made: the least is kept
   BreadthFirst,  // all tiles of a node before those of the next
+  Interleaved,   // the first tile of every node, then the second ones
+  Pipelined,     // the same, but who waits for another core is a tile behind it: no core waits for one tile
 };
 
 // Nodes whose tiles run interleaved, so that what lies between them can stay on the chip. Groups run in the order of
@@ -41,6 +44,7 @@ struct Group {
 struct Plan {
   std::vector<Group> groups{};    // nodes that none names are put between them as the graph has them
   std::vector<NodePlan> nodes{};  // of several that match a node, the last one counts
+  std::int64_t prefetch = 1;      // operands are fetched while this many tiles before, on the same unit, run
   bool operator==(const Plan&) const = default;
 };
 

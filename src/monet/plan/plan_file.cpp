@@ -22,12 +22,19 @@ using config::Value;
 
 // A plan of every node of a large model is longer than what people write.
 constexpr config::Limits kLimits{.bytes = 32u << 20, .nodes = 2'000'000, .depth = 64};
+constexpr config::IntegerRange kPrefetch{.least = 1, .most = 1'000'000};
 constexpr config::IntegerRange kParts{.least = 1, .most = std::int64_t{1} << 40};
 constexpr std::size_t kShown = 80;  // of a name, in a message
 
 const std::vector<std::string>& order_names() {
-  static const std::vector<std::string> names{std::string(name(Order::DepthFirst)),
-                                              std::string(name(Order::BreadthFirst))};
+  static const std::vector<std::string> names{
+      std::string(name(Order::DepthFirst)), std::string(name(Order::BreadthFirst)),
+      std::string(name(Order::Interleaved)), std::string(name(Order::Pipelined))};
+  return names;
+}
+
+const std::vector<std::string>& keep_names() {
+  static const std::vector<std::string> names{"memory", "lanes"};
   return names;
 }
 
@@ -46,6 +53,7 @@ class Reader {
                       "a plan begins with 'monet: plan'");
     if (const std::optional<Value> groups = s.find("groups")) read_groups(*groups);
     if (const std::optional<Value> nodes = s.find("nodes")) read_nodes(*nodes);
+    parsed_.plan.prefetch = s.integer("prefetch", kPrefetch).value_or(1);
     s.finish();
   }
 
@@ -74,7 +82,7 @@ class Reader {
     Section s(value, "a group", Dialect::Strict, findings_);
     const std::optional<Value> nodes = s.require("nodes");
     if (const std::optional<std::size_t> order = s.choice("order", order_names()))
-      group.order = *order == 0 ? Order::DepthFirst : Order::BreadthFirst;
+      group.order = static_cast<Order>(*order);
     s.finish();
     if (!nodes) return;
     if (nodes->is_sequence())
@@ -141,6 +149,8 @@ class Reader {
       }
     plan.across = read_splits(s, "across", part);
     plan.tiles = read_splits(s, "tiles", part);
+    if (const std::optional<Value> keep = s.find("keep")) note(part + "/keep", *keep);
+    plan.at_lanes = s.choice("keep", keep_names()).value_or(0) == 1;
     s.finish();
     return plan;
   }
@@ -239,6 +249,8 @@ std::string_view name(Order order) {
   switch (order) {
     case Order::DepthFirst: return "depth_first";
     case Order::BreadthFirst: return "breadth_first";
+    case Order::Interleaved: return "interleaved";
+    case Order::Pipelined: return "pipelined";
   }
   MONET_ASSERT(false, "no such order");
 }
@@ -278,6 +290,7 @@ void locate(const ParsedPlan& parsed, const std::string& part, Diagnostic& diagn
 
 std::string to_yaml(const Plan& plan) {
   std::string out = "monet: plan\n";
+  if (plan.prefetch != 1) out += fmt::format("prefetch: {}\n", plan.prefetch);
   if (!plan.groups.empty()) out += "groups:\n";
   for (const Group& group : plan.groups) {
     const bool is_list = group.order == Order::DepthFirst;
@@ -298,6 +311,7 @@ std::string to_yaml(const Plan& plan) {
       fields.push_back("cores: " + bracketed('[', all_written(node.cores), ']', before.size() + 8));
     if (!node.across.empty()) fields.push_back("across: " + text_of(node.across));
     if (!node.tiles.empty()) fields.push_back("tiles: " + text_of(node.tiles));
+    if (node.at_lanes) fields.push_back("keep: lanes");
     out += fmt::format("{}{{{}}}\n", before, fmt::join(fields, ", "));
   }
   return out;

@@ -34,6 +34,6 @@ void locate(const ParsedPlan& parsed, const std::string& part, Diagnostic& diagn
 // written, since it alone counts.
 std::string to_yaml(const Plan& plan);
 
-std::string_view name(Order order);  // depth_first, breadth_first
+std::string_view name(Order order);  // depth_first, breadth_first, interleaved, pipelined
 
 }  // namespace monet::plan

@@ -22,7 +22,7 @@ Engine::Engine(const Problem& p)
       channels_(machine_.channels.size()),
       route_rates_(machine_.routes.size(), 0),
       unit_free_(machine_.units.size()),
-      unit_began_(machine_.units.size(), 0),
+      unit_began_(machine_.units.size(), std::deque<double>(static_cast<std::size_t>(p.prefetch), 0.0)),
       unit_last_(machine_.units.size(), 0) {
   const std::size_t stores = machine_.stores.size();
   for (std::uint32_t s = 0; s < stores; ++s)
@@ -43,7 +43,7 @@ Engine::Engine(const Problem& p)
 bool Engine::put_sources_home() {
   for (std::uint32_t i = 0; i < p_.blocks.size(); ++i) {
     if (!p_.blocks[i].starts_at_home) continue;
-    const auto spot = make_room(BlockId{i}, machine_.home, 0);
+    const auto spot = make_room(BlockId{i}, machine_.home, 0, 0);
     if (!spot) return false;
     add_copy(BlockId{i}, machine_.home, open_stay(BlockId{i}, machine_.home, spot->address, 0), {});
   }
@@ -71,7 +71,8 @@ bool Engine::make_output(BlockId b, StoreId store, double earliest, When& ready)
     ready.at_least(copy->used.time, copy->used.cause);
     return true;
   }
-  const auto spot = make_room(b, store, std::max(earliest, ready.time));
+  const double wanted = std::max(earliest, ready.time);
+  const auto spot = make_room(b, store, wanted, p_.prefetch > 1 ? earliest : wanted);
   if (!spot) return false;
   ready.at_least(spot->time, cause_of(spot->freed_by));
   opened_.push_back(open_stay(b, store, spot->address, ready.time));
@@ -94,7 +95,7 @@ bool Engine::start_flows(const Tile& tile, double earliest, When& ready, double&
           copy->available.cause);
     if (flow.access != Access::Read) ready.at_least(s.home_used.time, s.home_used.cause);
     if (s.home_stay == kNever) {
-      const auto spot = make_room(flow.block, machine_.home, ready.time);
+      const auto spot = make_room(flow.block, machine_.home, ready.time, ready.time);
       if (!spot) return false;
       ready.at_least(spot->time, cause_of(spot->freed_by));
       s.home_stay = open_stay(flow.block, machine_.home, spot->address, spot->time);
@@ -189,7 +190,7 @@ bool Engine::run_tile(std::uint32_t t) {
   for (std::uint32_t i = 0; i < tile.uses; ++i) needed_.push_back(p_.uses[tile.first_use + i].block);
   for (std::uint32_t i = 0; i < tile.flows; ++i) needed_.push_back(p_.flows[tile.first_flow + i].block);
   for (const BlockId b : needed_) state(b).needed_by = t;
-  double earliest = unit_began_[unit];
+  double earliest = unit_began_[unit].front();
   When ready = unit_free_[unit];
   opened_.clear();
   for (std::size_t tries = 0; !gather(tile, earliest, ready); ++tries) {
@@ -208,7 +209,8 @@ bool Engine::run_tile(std::uint32_t t) {
   for (const std::uint32_t stay : opened_) out_.stays[stay].from = start;
   out_.tiles.push_back({start, end, ready.cause});
   unit_free_[unit] = {end, {Cause::Kind::Unit, t}};
-  unit_began_[unit] = start;
+  unit_began_[unit].pop_front();
+  unit_began_[unit].push_back(start);
   note_uses(tile, {end, {Cause::Kind::Tile, t}});
   for (std::size_t i = 0; i < needed_.size(); ++i)
     if (!settle(needed_[i], end)) return false;
@@ -242,11 +244,11 @@ bool Engine::settle(BlockId b, double now) {
   return true;
 }
 
-// No unit that has tiles left asks for a time before it began its last one.
+// No unit that has tiles left asks for a time before it began the first of its last ones.
 void Engine::forget_past() {
   double horizon = std::numeric_limits<double>::infinity();
   for (std::size_t u = 0; u < unit_began_.size(); ++u)
-    if (unit_last_[u] > now_) horizon = std::min(horizon, unit_began_[u]);
+    if (unit_last_[u] > now_) horizon = std::min(horizon, unit_began_[u].front());
   for (Space& space : spaces_) space.forget_before(horizon);
   for (ChannelTime& channel : channels_) channel.forget_before(horizon);
 }

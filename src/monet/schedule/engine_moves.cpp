@@ -7,6 +7,11 @@
 #include "monet/schedule/engine_work.h"
 
 namespace monet::schedule {
+namespace {
+
+constexpr double kForever = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 std::uint32_t tag_of(const Cause& cause) {
   switch (cause.kind) {
@@ -131,7 +136,8 @@ bool Engine::next_to_leave(StoreId store, std::uint32_t& up_to, std::vector<std:
       const std::uint32_t at = copies_.find(s, store);
       if (at == kNever || cost_of_losing(s, copies_[at]) != t) return;
       is_awaited = true;
-      if (!stays(b) && block(b).bytes > 0) addresses.push_back(out_.stays[copies_[at].stay].address);
+      if (!stays(b) && block(b).bytes > 0 && copies_[at].used.time <= idle_since_)
+        addresses.push_back(out_.stays[copies_[at].stay].address);
     };
     const Tile& tile = p_.tiles[t];
     for (std::uint32_t i = 0; i < tile.uses; ++i) consider(p_.uses[tile.first_use + i].block);
@@ -143,15 +149,21 @@ bool Engine::next_to_leave(StoreId store, std::uint32_t& up_to, std::vector<std:
 }
 
 // What is used last is moved away where there is no room; nothing that the tile at hand needs.
-std::optional<Space::Spot> Engine::make_room(BlockId b, StoreId store, double earliest) {
+// What leaves may be saved from `saved_from` on.
+std::optional<Space::Spot> Engine::make_room(BlockId b, StoreId store, double earliest, double saved_from) {
   Space& space = spaces_[store.index()];
   if (const auto spot = space.find(block(b).bytes, earliest)) return spot;
   if (store != machine_.home) {
-    auto up_to = static_cast<std::uint32_t>(p_.tiles.size() - 1);
-    const auto next = [&](std::vector<std::int64_t>& addresses) { return next_to_leave(store, up_to, addresses); };
-    for (const std::uint32_t victim : space.in_the_way(block(b).bytes, next))
-      if (!evict(BlockId{victim}, store, earliest)) return std::nullopt;
-    if (const auto spot = space.find(block(b).bytes, earliest)) return spot;
+    // Who fetches ahead wants a place that is free before the tile before ends, if there is one.
+    for (const bool only_idle : {true, false}) {
+      if (only_idle && p_.prefetch == 1) continue;
+      idle_since_ = only_idle ? unit_began_[p_.tiles[now_].unit.index()].back() : kForever;
+      auto up_to = static_cast<std::uint32_t>(p_.tiles.size() - 1);
+      const auto next = [&](std::vector<std::int64_t>& addresses) { return next_to_leave(store, up_to, addresses); };
+      for (const std::uint32_t victim : space.in_the_way(block(b).bytes, next))
+        if (!evict(BlockId{victim}, store, saved_from)) return std::nullopt;
+      if (const auto spot = space.find(block(b).bytes, earliest)) return spot;
+    }
   }
   say_no_room(b, store);
   return std::nullopt;
@@ -181,7 +193,7 @@ bool Engine::evict(BlockId b, StoreId store, double earliest) {
 bool Engine::send_home(BlockId b, StoreId from, double earliest, Purpose purpose) {
   BlockState& s = state(b);
   if (s.home_stay == kNever) {
-    const auto spot = make_room(b, machine_.home, earliest);
+    const auto spot = make_room(b, machine_.home, earliest, earliest);
     if (!spot) return false;
     s.home_stay = open_stay(b, machine_.home, spot->address, spot->time);
     earliest = spot->time;
@@ -225,7 +237,7 @@ bool Engine::bring(BlockId b, StoreId store, double earliest, When& ready) {
   double first = std::numeric_limits<double>::infinity();
   for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy)
     first = std::min(first, copies_[c].available.time);
-  const auto spot = make_room(b, store, std::max(earliest, first));
+  const auto spot = make_room(b, store, std::max(earliest, first), std::max(earliest, first));
   if (!spot) return false;
   std::optional<Fetch> best = shared(b, store, spot->time);
   std::uint32_t carried_by = best ? out_.transfers[s.last_fetch].carried_by : kNever;

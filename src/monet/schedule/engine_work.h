@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -52,7 +53,7 @@ class Engine {
   std::optional<Fetch> shared(BlockId b, StoreId to, double earliest) const;
   bool bring(BlockId b, StoreId store, double earliest, When& ready);
   std::uint32_t move(BlockId b, const Fetch& fetch, std::uint32_t stay, Purpose purpose, std::uint32_t carried_by);
-  std::optional<Space::Spot> make_room(BlockId b, StoreId store, double earliest);
+  std::optional<Space::Spot> make_room(BlockId b, StoreId store, double earliest, double saved_from);
   void say_no_room(BlockId b, StoreId store);
   bool next_to_leave(StoreId store, std::uint32_t& up_to, std::vector<std::int64_t>& addresses);
   bool evict(BlockId b, StoreId store, double earliest);
@@ -74,9 +75,10 @@ class Engine {
   std::vector<ChannelTime> channels_;
   std::vector<double> route_rates_;  // bytes a cycle, as Machine::routes
   std::vector<When> unit_free_;
-  std::vector<double> unit_began_;
-  std::vector<std::uint32_t> unit_last_;  // tile
+  std::vector<std::deque<double>> unit_began_;  // its last tiles, as many as are fetched for ahead
+  std::vector<std::uint32_t> unit_last_;        // tile
   std::uint32_t now_ = 0;
+  double idle_since_ = 0;              // what was used after it does not leave
   std::vector<BlockId> needed_;        // by the tile at hand
   std::vector<std::uint32_t> opened_;  // stays made for what it writes
   std::vector<Demand> demands_;        // of its flows

@@ -64,6 +64,7 @@ struct Problem {
   std::vector<Tile> tiles{};
   std::vector<Use> uses{};
   std::vector<Flow> flows{};
+  std::int64_t prefetch = 1;  // what a tile needs is fetched while this many before it, on its unit, run
   bool operator==(const Problem&) const = default;
 };
 

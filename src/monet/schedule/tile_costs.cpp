@@ -8,6 +8,7 @@
 #include "monet/base/diagnostic.h"
 #include "monet/base/parallel.h"
 #include "monet/cost/fit.h"
+#include "monet/plan/lanes.h"
 
 namespace monet::schedule {
 namespace {
@@ -88,12 +89,16 @@ TileKinds::TileKinds(const plan::Chip& chip) : chip_(chip) {
   }
 }
 
-std::uint32_t TileKinds::find(std::uint32_t core, const work::Work& work, bool adds_to_sums, bool leaves_sums) {
+std::uint32_t TileKinds::find(std::uint32_t core, const work::Work& work, bool adds_to_sums, bool leaves_sums,
+                              const std::array<bool, 3>& at_lanes) {
   core = alike_[core];
   const auto [at, is_new] =
-      known_.emplace(fmt::format("{} {}{} {}", core, adds_to_sums ? 1 : 0, leaves_sums ? 1 : 0, key_of(work)),
+      known_.emplace(fmt::format("{} {}{}{}{}{} {}", core, adds_to_sums ? 1 : 0, leaves_sums ? 1 : 0,
+                                 at_lanes[0] ? 1 : 0, at_lanes[1] ? 1 : 0, at_lanes[2] ? 1 : 0, key_of(work)),
                      static_cast<std::uint32_t>(kinds_.size()));
-  if (is_new) kinds_.push_back({.core = core, .work = work, .adds_to_sums = adds_to_sums, .leaves_sums = leaves_sums});
+  if (is_new)
+    kinds_.push_back(
+        {.core = core, .work = work, .adds_to_sums = adds_to_sums, .leaves_sums = leaves_sums, .at_lanes = at_lanes});
   return at->second;
 }
 
@@ -114,11 +119,12 @@ void TileKinds::price_nest(TileKind& kind, const CostOptions& options, cost::Cac
   kind.layer = cost::layer_of(nest, "tile");
   const cost::Layer as_lowered = kind.layer;
   const bool has_form = cost::fit_form(kind.layer, nest, core.core).has_value() && kind.layer != as_lowered;
+  const plan::AtLanes priced = plan::at_lanes(core.core, kind.at_lanes);
   const auto map = [&] {
     if (const auto note = cost::fit_formats(kind.layer, core.core, false)) kind.notes.push_back(*note);
     if (kind.adds_to_sums) kind.layer.starts_from_stored = true;
     if (kind.leaves_sums) kind.layer.operands[0].bits = kind.layer.operands[0].partial_bits;
-    return cache.map(kind.layer, core.core, {}, options.map);
+    return cache.map(kind.layer, priced.core, {}, options.map);
   };
   cost::MapResult result = map();
   // Zeros between the elements may take more room than there is: then the products are scattered.
@@ -138,9 +144,9 @@ void TileKinds::price_nest(TileKind& kind, const CostOptions& options, cost::Cac
   for (std::size_t o = 0; o < mapped.problem.operands.size(); ++o) {
     const Slot slot = mapped.layer.operands[o].slot;
     for (std::size_t m = 0; m < mapped.problem.operands[o].memories; ++m) {
-      const std::size_t memory = mapped.problem.operands[o].memory[m];
+      const std::size_t memory = priced.memory[mapped.problem.operands[o].memory[m]];
       add_energy(kind.cost.levels, static_cast<std::uint32_t>(memory), slot, e.levels[o][m].energy_pj);
-      if (!is_home_level(chip_, core, slot, memory)) continue;
+      if (kind.at_lanes[static_cast<std::size_t>(slot)] || !is_home_level(chip_, core, slot, memory)) continue;
       for (const hardware::Direction d : hardware::kDirections) {
         const cost::Flow& flow = e.levels[o][m].flows[static_cast<std::size_t>(d)];
         auto& bytes = is_read(d) ? kind.cost.home_reads : kind.cost.home_writes;
@@ -154,7 +160,7 @@ void TileKinds::price_vector(TileKind& kind) const {
   const plan::CoreOnChip& core = chip_.cores[kind.core];
   const auto& work = std::get<work::VectorWork>(kind.work);
   try {
-    const cost::VectorCost c = cost::vector_cost(work, core.core);
+    const cost::VectorCost c = cost::vector_cost(work, core.core, 0, kind.at_lanes);
     kind.cost.cycles = std::ceil(c.latency);
     kind.cost.compute_pj = c.compute_energy_pj;
     kind.cost.vector_ops = static_cast<double>(element_operations(work));

@@ -38,6 +38,7 @@ struct TileKind {
   cost::Layer layer{};  // of nests: as the core computes it
   bool adds_to_sums = false;
   bool leaves_sums = false;
+  std::array<bool, 3> at_lanes{};  // by slot: its operands are in the registers of the array
   TileCost cost{};
   std::string reason{};              // why there is none
   std::vector<std::string> notes{};  // what was done to make it fit
@@ -54,7 +55,8 @@ class TileKinds {
   explicit TileKinds(const plan::Chip& chip);
 
   // The kind of a tile on a core. `adds_to_sums`: it goes on with sums that are there; `leaves_sums`: others will.
-  std::uint32_t find(std::uint32_t core, const work::Work& work, bool adds_to_sums, bool leaves_sums);
+  std::uint32_t find(std::uint32_t core, const work::Work& work, bool adds_to_sums, bool leaves_sums,
+                     const std::array<bool, 3>& at_lanes = {});
   // Costs all that were asked for.
   void price(const CostOptions& options);
 

@@ -63,6 +63,33 @@ Lists turned_around(const Lists& lists) {
   return out;
 }
 
+// Tiles by how far each is among those of its node, then as the nodes stand in the graph. `is_skewed`: a node is as
+// many tiles of the coarsest node late as there are changes of the core on the way to it.
+std::vector<std::uint32_t> in_turn(std::span<const GroupTile> tiles, const Lists& before,
+                                   const std::vector<std::uint32_t>& first_of, bool is_skewed) {
+  std::vector<std::uint64_t> late(first_of.size(), 0), turn_of(tiles.size());
+  std::uint64_t most = 1, least = tiles.size();
+  for (std::size_t n = 0; n + 1 < first_of.size(); ++n) {
+    const std::uint64_t count = first_of[n + 1] - first_of[n];
+    most = std::max(most, count);
+    if (count > 0) least = std::min(least, count);
+  }
+  for (std::uint32_t t = 0; is_skewed && t < tiles.size(); ++t)
+    for (const std::uint32_t p : before.of(t))
+      if (tiles[p].node != tiles[t].node)
+        late[tiles[t].node] =
+            std::max(late[tiles[t].node], late[tiles[p].node] + (tiles[p].core != tiles[t].core ? 1 : 0));
+  for (std::uint32_t t = 0; t < tiles.size(); ++t) {
+    const std::uint32_t first = first_of[tiles[t].node], count = first_of[tiles[t].node + 1] - first;
+    turn_of[t] = (t - first) * most / count + late[tiles[t].node] * ((most + least - 1) / least);
+  }
+  std::vector<std::uint32_t> turns(tiles.size());
+  std::iota(turns.begin(), turns.end(), 0u);
+  std::stable_sort(turns.begin(), turns.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return turn_of[a] < turn_of[b]; });
+  return turns;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> order_tiles(std::span<const GroupTile> tiles, std::span<const TileAccess> accesses,
@@ -83,6 +110,7 @@ std::vector<std::uint32_t> order_tiles(std::span<const GroupTile> tiles, std::sp
     for (const std::uint32_t p : before.of(t))
       if (tiles[p].node != tiles[t].node) is_waited_for[tiles[p].node] = true;
   }
+  const bool follows = order == plan::Order::DepthFirst;
   std::vector<bool> done(tiles.size(), false);
   std::vector<std::uint32_t> ready;
   const auto emit = [&](std::uint32_t tile) {
@@ -95,7 +123,7 @@ std::vector<std::uint32_t> order_tiles(std::span<const GroupTile> tiles, std::sp
       result.push_back(t);
       const auto next = after.of(t);
       for (std::size_t i = next.size(); i-- > 0;)
-        if (--pending[next[i]] == 0 && !is_waited_for[tiles[next[i]].node]) ready.push_back(next[i]);
+        if (--pending[next[i]] == 0 && follows && !is_waited_for[tiles[next[i]].node]) ready.push_back(next[i]);
     }
   };
   // From the last nodes on, so that what is asked for first is what the end of the group needs.
@@ -124,6 +152,10 @@ std::vector<std::uint32_t> order_tiles(std::span<const GroupTile> tiles, std::sp
   std::vector<std::uint32_t> first_of(nodes + 1, 0);
   for (const GroupTile& t : tiles) ++first_of[t.node + 1];
   std::partial_sum(first_of.begin(), first_of.end(), first_of.begin());
+  if (order != plan::Order::DepthFirst) {
+    for (const std::uint32_t t : in_turn(tiles, before, first_of, order == plan::Order::Pipelined)) demand(t);
+    return result;
+  }
   for (std::size_t n = nodes; n-- > 0;)
     for (std::uint32_t t = first_of[n]; t < first_of[n + 1]; ++t) demand(t);
   return result;

@@ -39,6 +39,7 @@ struct Touch {
   std::uint32_t block = 0;
   std::uint8_t slot = 0;
   bool reads = false, writes = false, flows = false;
+  bool at_lanes = false;
 };
 
 struct Drafted {
@@ -77,6 +78,11 @@ class Tiler {
   std::variant<Tiled, Infeasible> run() {
     if (auto reason = too_many()) return std::move(*reason);
     out_.problem.machine = chip_.machine;
+    out_.problem.prefetch = in_.decided.prefetch;
+    is_at_lanes_.assign(graph_.tensors.size(), false);
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
+      for (const TensorId t : graph_.nodes[n].outputs)
+        if (t != kNoTensor && in_.decided.nodes[n].at_lanes) is_at_lanes_[t.index()] = true;
     out_.group.assign(graph_.nodes.size(), 0);
     for (const Tensor& t : graph_.tensors) {
       const bool is_root = in_.storage.root(TensorId{static_cast<std::uint32_t>(&t - graph_.tensors.data())}) ==
@@ -314,9 +320,28 @@ class Tiler {
         vector->reads.push_back(write);
         vector->functions.push_back({work::ElementFunction::Add, write.elements});
       }
-    shaped.kind = kinds_.find(core, work, adds, leaves);
+    shaped.kind = kinds_.find(core, work, adds, leaves, lane_slots(id, core));
     if (shapes_.size() < kRememberedShapes) shapes_.push_back(shaped);
     return shaped.kind;
+  }
+
+  // By slot: whether all that a node has there, as the cost model sees it, is at the lanes.
+  std::array<bool, 3> lane_slots(NodeId id, std::uint32_t core) const {
+    const Node& node = graph_[id];
+    const Facts& facts = in_.facts[id.index()];
+    std::array<bool, 3> any{}, all{true, true, true};
+    const auto add = [&](TensorId t, Slot slot) {
+      const auto s = static_cast<std::size_t>(slot);
+      any[s] = any[s] || is_at_lanes_[t.index()];
+      all[s] = all[s] && is_at_lanes_[t.index()];
+    };
+    std::size_t present = 0;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (facts.inputs[i].is_there)
+        add(node.inputs[i], facts.is_nest ? facts.inputs[i].slot : cost::read_slot(chip_.cores[core].core, present++));
+    for (const TensorId t : node.outputs)
+      if (t != kNoTensor) add(t, Slot::Output);
+    return {any[0] && all[0], any[1] && all[1], any[2] && all[2]};
   }
 
   // ---- Blocks ----
@@ -371,8 +396,8 @@ class Tiler {
       const auto touch = [&](const Touch& t) {
         if (seen[t.block] != kNone && seen[t.block] >= tile.first_touch) {
           Touch& other = touches_[seen[t.block]];
-          const bool same_place = chip_.store(tile.info.core, static_cast<Slot>(other.slot)) ==
-                                  chip_.store(tile.info.core, static_cast<Slot>(t.slot));
+          const bool same_place = t.at_lanes || chip_.store(tile.info.core, static_cast<Slot>(other.slot)) ==
+                                                    chip_.store(tile.info.core, static_cast<Slot>(t.slot));
           if (same_place || t.writes || other.writes) {
             if (t.writes) other.slot = t.slot;
             other.reads = other.reads || t.reads;
@@ -389,7 +414,9 @@ class Tiler {
         const std::uint32_t first = out_.first_block[piece.root.index()];
         const std::size_t rank = graph_[piece.root].shape.size();
         out_.grids[piece.root.index()].for_each({boxes_.data() + piece.first_range, rank}, [&](std::size_t cell) {
-          touch({first + static_cast<std::uint32_t>(cell), piece.slot, piece.reads, piece.writes, piece.flows});
+          const bool lanes = is_at_lanes_[piece.root.index()];
+          touch({first + static_cast<std::uint32_t>(cell), piece.slot, piece.reads, piece.writes, piece.flows && !lanes,
+                 lanes});
         });
       }
       for (std::uint32_t i = 0; i < tile.sums; ++i) {
@@ -430,7 +457,7 @@ class Tiler {
         for (std::uint32_t t = first_tile_[node]; t < first_tile_[node + 1]; ++t) {
           members.push_back(t);
           if (is_plain) continue;
-          tiles.push_back({n, static_cast<std::uint32_t>(accesses.size()), tiles_[t].touches});
+          tiles.push_back({n, static_cast<std::uint32_t>(accesses.size()), tiles_[t].touches, tiles_[t].info.core});
           for (std::uint32_t i = 0; i < tiles_[t].touches; ++i) {
             const Touch& touch = touches_[tiles_[t].first_touch + i];
             accesses.push_back({touch.block, touch.reads, touch.writes});
@@ -461,10 +488,10 @@ class Tiler {
     std::array<double, 3> bytes_at_home{};
     const auto touches = std::span(touches_).subspan(drafted.first_touch, drafted.touches);
     for (const Touch& t : touches)
-      if (core.stores[t.slot] == chip_.machine.home)
+      if (!t.at_lanes && core.stores[t.slot] == chip_.machine.home)
         bytes_at_home[t.slot] += static_cast<double>(p.blocks[t.block].bytes);
     for (const Touch& t : touches) {
-      const StoreId store = core.stores[t.slot];
+      const StoreId store = t.at_lanes ? *core.lanes : core.stores[t.slot];
       const Access access = !t.writes ? Access::Read : t.reads ? Access::Update : Access::Write;
       const bool is_at_home = store == chip_.machine.home;
       if (!t.flows && !(is_at_home && gate)) {
@@ -536,6 +563,7 @@ class Tiler {
   std::vector<SumTouch> sum_touches_;
   std::uint32_t first_sum_block_ = 0;
   std::vector<bool> input_flows_, output_flows_;
+  std::vector<bool> is_at_lanes_;  // by tensor
   std::vector<Shaped> shapes_;
   std::vector<Place> results_;
 };

@@ -7,6 +7,7 @@
 #include "monet/base/file.h"
 #include "monet/base/nearest.h"
 #include "monet/base/sha256.h"
+#include "monet/plan/lanes.h"
 #include "monet/plan/plan_file.h"
 #include "monet/plan/stream_plan.h"
 #include "monet/rewrite/decompose.h"
@@ -59,6 +60,7 @@ void evaluate_mode(const EvaluateRequest& request, const std::string& mode, cost
   const plan::ParsedPlan parsed = read_plan(request, hardware, out.graph, layers, run);
   out.decided = plan::decide(out.graph, out.facts, run.chip, parsed.plan,
                              [&](const std::string& path, Diagnostic& d) { locate(parsed, path, d); });
+  plan::add_lane_stores(run.chip, out.decided);
   out.notes = out.decided.notes;
   for (const Diagnostic& warning : out.prepared.warnings)
     if (std::find(run.warnings.begin(), run.warnings.end(), warning) == run.warnings.end())

@@ -14,6 +14,7 @@
 #include "monet/base/nearest.h"
 #include "monet/base/sha256.h"
 #include "monet/report/table.h"
+#include "monet/verbs/fusemax_cases.h"
 #include "monet/verbs/silicon_cases.h"
 #include "monet/verbs/stream_cases.h"
 #include "monet/verbs/stream_runs.h"
@@ -222,6 +223,26 @@ ValidateResult validate_silicon(const ValidateRequest& request) {
   return result;
 }
 
+// Energies are dynamic and without registers: the artifact counts one register file of each array, and no leakage.
+ValidateResult validate_fusemax(const ValidateRequest& request) {
+  ValidateResult result{.heading = "MONET's evaluation against the tables of FuseMax's artifact (docs/fusemax.md)",
+                        .agreement = "every figure within 5 %"};
+  const config::Tree own = config::parse_json(fusemax_validation_data(), "fusemax.json");
+  config::Findings findings;
+  const FusemaxData data = read_fusemax(own.root(), findings);
+  findings.throw_if_failed();
+  std::vector<FusemaxTable> tables;
+  for (std::size_t i = 0; i < request.cases.size(); ++i) {
+    const std::string bytes = read_file(request.cases[i]);
+    result.inputs.push_back({fmt::format("cases_{}", i), request.cases[i], sha256_hex(bytes)});
+    tables.push_back(read_fusemax_csv(bytes, request.cases[i]));
+  }
+  cost::Cache cache;
+  for (const FusemaxTable& table : tables.empty() ? data.tables : tables)
+    for (ValidationSuite& suite : run_fusemax(table, data, cache)) result.suites.push_back(std::move(suite));
+  return result;
+}
+
 }  // namespace
 
 std::size_t ValidationSuite::exact() const {
@@ -254,13 +275,14 @@ double ValidationSuite::worst_abs_error() const {
 }
 
 ValidateResult validate(const ValidateRequest& request) {
-  const std::vector<std::string> known{"zigzag", "stream", "silicon"};
+  const std::vector<std::string> known{"zigzag", "stream", "silicon", "fusemax"};
   if (std::find(known.begin(), known.end(), request.suite) == known.end())
     throw InputError(Diagnostic{.where = "monet validate",
                                 .message = fmt::format("unknown suite '{}'", request.suite),
-                                .hint = did_you_mean(request.suite, known, "known: zigzag, stream, silicon")});
+                                .hint = did_you_mean(request.suite, known, "known: zigzag, stream, silicon, fusemax")});
   ValidateResult result = request.suite == "stream"    ? validate_stream(request)
                           : request.suite == "silicon" ? validate_silicon(request)
+                          : request.suite == "fusemax" ? validate_fusemax(request)
                                                        : validate_zigzag(request);
   result.matches = std::any_of(result.suites.begin(), result.suites.end(),
                                [](const ValidationSuite& suite) { return !suite.rows.empty(); });

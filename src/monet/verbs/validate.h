@@ -11,7 +11,7 @@ namespace monet {
 // Our figures beside those of a reference tool, case by case.
 
 struct ValidateRequest {
-  std::string suite = "zigzag";             // or stream, silicon
+  std::string suite = "zigzag";             // or stream, silicon, fusemax
   std::vector<std::string> cases{};         // JSON files; none: the cases that come with MONET
   std::vector<std::string> accelerators{};  // JSON files of accelerators by name, or single accelerator files
   std::vector<std::string> folders{};       // where the files stand that network cases name

@@ -15,4 +15,7 @@ std::string_view stream_fused_data();
 std::string_view silicon_chips_data();
 std::string_view silicon_training_data();
 
+// data/validation/fusemax.json.
+std::string_view fusemax_validation_data();
+
 }  // namespace monet

@@ -38,6 +38,21 @@ TEST(PlanFile, IsReadAndWrittenAsItIs) {
   EXPECT_EQ(to_yaml(kAsValue), kExample);
 }
 
+TEST(PlanFile, WhatIsKeptAndFetchedAheadIsReadAndWritten) {
+  const std::string text =
+      "monet: plan\nprefetch: 12\ngroups:\n  - {nodes: [a, b], order: interleaved}\nnodes:\n  a: {cores: [array], "
+      "keep: "
+      "lanes}\n";
+  const Plan plan{.groups = {{.nodes = {"a", "b"}, .order = Order::Interleaved}},
+                  .nodes = {{.node = "a", .cores = {"array"}, .at_lanes = true}},
+                  .prefetch = 12};
+  EXPECT_EQ(parse_plan(text, "p.yaml").plan, plan);
+  EXPECT_EQ(to_yaml(plan), text);
+  EXPECT_FALSE(parse_plan("monet: plan\nnodes: {a: {keep: memory}}", "p.yaml").plan.nodes[0].at_lanes);
+  EXPECT_THROW(parse_plan("monet: plan\nprefetch: 0", "p.yaml"), InputError);
+  EXPECT_THROW(parse_plan("monet: plan\nnodes: {a: {keep: nowhere}}", "p.yaml"), InputError);
+}
+
 TEST(PlanFile, OtherSpellingsMeanTheSame) {
   EXPECT_EQ(parse_plan(R"(
 nodes:

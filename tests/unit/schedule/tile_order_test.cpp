@@ -1,0 +1,72 @@
+#include "monet/schedule/tile_order.h"
+
+#include <gtest/gtest.h>
+
+namespace monet::schedule {
+namespace {
+
+// Three nodes in a chain: tile i of each makes block 10 · node + i of block i of the node before.
+struct Chain {
+  std::vector<GroupTile> tiles{};
+  std::vector<TileAccess> accesses{};
+  void add(std::uint32_t node, std::vector<std::uint32_t> reads, std::uint32_t writes) {
+    const auto first = static_cast<std::uint32_t>(accesses.size());
+    for (const std::uint32_t block : reads) accesses.push_back({block, true, false});
+    accesses.push_back({writes, false, true});
+    tiles.push_back({node, first, static_cast<std::uint32_t>(accesses.size()) - first});
+  }
+};
+
+TEST(TileOrder, InterleavedTakesOneTileOfEveryNodeInTurn) {
+  Chain c;
+  for (std::uint32_t n = 0; n < 3; ++n)
+    for (std::uint32_t i = 0; i < 3; ++i)
+      c.add(n, n == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{10 * (n - 1) + i}, 10 * n + i);
+  EXPECT_EQ(order_tiles(c.tiles, c.accesses, 3, plan::Order::Interleaved),
+            (std::vector<std::uint32_t>{0, 3, 6, 1, 4, 7, 2, 5, 8}));
+}
+
+TEST(TileOrder, InterleavedTakesSidewaysBranchesInTheirTurn) {
+  // Node 1 and node 2 both read node 0, and nobody reads them: depth first would finish node 2 before node 1.
+  Chain c;
+  for (std::uint32_t i = 0; i < 2; ++i) c.add(0, {}, i);
+  for (std::uint32_t i = 0; i < 2; ++i) c.add(1, {i}, 10 + i);
+  for (std::uint32_t i = 0; i < 2; ++i) c.add(2, {10 + i}, 20 + i);
+  for (std::uint32_t i = 0; i < 2; ++i) c.add(3, {i}, 30 + i);
+  for (std::uint32_t i = 0; i < 2; ++i) c.add(4, {30 + i}, 40 + i);
+  EXPECT_EQ(order_tiles(c.tiles, c.accesses, 5, plan::Order::Interleaved),
+            (std::vector<std::uint32_t>{0, 2, 4, 6, 8, 1, 3, 5, 7, 9}));
+}
+
+TEST(TileOrder, PipelinedIsOneTileBehindForEveryChangeOfTheCore) {
+  Chain c;
+  for (std::uint32_t n = 0; n < 4; ++n)
+    for (std::uint32_t i = 0; i < 3; ++i)
+      c.add(n, n == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{10 * (n - 1) + i}, 10 * n + i);
+  for (GroupTile& tile : c.tiles) tile.core = tile.node == 0 ? 0 : tile.node == 3 ? 0 : 1;
+  // Nodes 1 and 2 (tiles 3 to 8) one behind node 0, node 3 (tiles 9 to 11) two.
+  EXPECT_EQ(order_tiles(c.tiles, c.accesses, 4, plan::Order::Pipelined),
+            (std::vector<std::uint32_t>{0, 1, 3, 6, 2, 4, 7, 9, 5, 8, 10, 11}));
+}
+
+TEST(TileOrder, PipelinedIsBehindByATileOfTheCoarsestNode) {
+  Chain c;
+  for (std::uint32_t i = 0; i < 3; ++i) c.add(0, {}, i);
+  for (std::uint32_t i = 0; i < 6; ++i) c.add(1, {i / 2}, 10 + i);
+  for (GroupTile& tile : c.tiles) tile.core = tile.node;
+  EXPECT_EQ(order_tiles(c.tiles, c.accesses, 2, plan::Order::Pipelined),
+            (std::vector<std::uint32_t>{0, 1, 3, 4, 2, 5, 6, 7, 8}));
+}
+
+TEST(TileOrder, InterleavedWaitsForHalosAndFollowsShares) {
+  // Four tiles beside two, the second of which needs the last of the four; the first needs the third.
+  Chain c;
+  for (std::uint32_t i = 0; i < 4; ++i) c.add(0, {}, i);
+  c.add(1, {0, 1, 2}, 10);
+  c.add(1, {2, 3}, 11);
+  const auto order = order_tiles(c.tiles, c.accesses, 2, plan::Order::Interleaved);
+  EXPECT_EQ(order, (std::vector<std::uint32_t>{0, 1, 2, 4, 3, 5}));
+}
+
+}  // namespace
+}  // namespace monet::schedule
