@@ -45,8 +45,8 @@ void add_groups(const Graph& graph, RandomPlan& out, Draw& draw) {
   for (const NodeId n : some_order(graph, draw)) {
     if (left == 0) {
       const plan::Order orders[] = {plan::Order::DepthFirst, plan::Order::BreadthFirst, plan::Order::Interleaved,
-                                    plan::Order::Pipelined};
-      out.plan.groups.push_back({.order = orders[draw.below(4)]});
+                                    plan::Order::Pipelined, plan::Order::Overlapped};
+      out.plan.groups.push_back({.order = orders[draw.below(5)]});
       left = draw.between(1, longest);
     }
     out.plan.groups.back().nodes.push_back(graph[n].name);

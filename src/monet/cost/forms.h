@@ -1,4 +1,6 @@
 #pragma once
+#include <vector>
+
 #include "monet/hardware/hardware.h"
 #include "monet/work/work.h"
 
@@ -15,6 +17,11 @@ bool is_scattered(const work::LoopNest& nest);
 
 // The gathered form; zeros between the elements are moved and multiplied like others.
 work::LoopNest gathered(const work::LoopNest& nest);
+
+// The same without zeros, on any array: positions of the output that have the same remainders by the strides collect
+// from the same taps of the window, each such class by a dense convolution of its own. All of them together make
+// exactly the products that count. Classes that no tap reaches are left out: nothing is added there.
+std::vector<work::LoopNest> gathered_by_remainder(const work::LoopNest& nest);
 
 // The form an array computes: gathered where no zeros come in (stride 1) and on arrays that do not skip zeros; those
 // that do make only the products that count.

@@ -10,6 +10,7 @@
 
 #include "monet/base/nearest.h"
 #include "monet/graph/storage.h"
+#include "monet/plan/default_groups.h"
 #include "monet/plan/defaults.h"
 #include "monet/plan/lanes.h"
 #include "monet/plan/order.h"
@@ -52,12 +53,17 @@ class Decision {
     match_nodes();
     order_groups();
     if (!faults_.empty()) throw InputError(std::move(faults_));
-    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) decide_node(NodeId{i});
     for (const ChosenGroup& group : out_.groups) {
       std::vector<NodeId> open;
-      for (const NodeId n : group.nodes)
+      for (const NodeId n : group.nodes) {
+        decide_node(n);
+        if (!faults_.empty()) continue;
+        defaults_.remember(n, out_.nodes[n.index()]);
         if (entry_of_[n.index()] == nullptr || entry_of_[n.index()]->tiles.empty()) open.push_back(n);
-      if (faults_.empty()) defaults_.align(open, out_.nodes);
+      }
+      if (!faults_.empty()) continue;
+      defaults_.align(open, out_.nodes);
+      for (const NodeId n : open) defaults_.remember(n, out_.nodes[n.index()]);
     }
     out_.prefetch = plan_.prefetch;
     if (faults_.empty())
@@ -111,7 +117,7 @@ class Decision {
     const Storage storage(graph_);
     const std::vector<std::vector<NodeId>> before = predecessors(graph_, storage);
     if (plan_.groups.empty()) {
-      out_.groups = defaults_.groups(before);
+      out_.groups = default_groups(graph_, facts_, before);
       return;
     }
     std::vector<ChosenGroup> units = named_;

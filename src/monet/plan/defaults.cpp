@@ -14,14 +14,14 @@ namespace {
 
 using hardware::WorkClass;
 
-constexpr std::size_t kMostInGroup = 32;
 constexpr double kRoom = 0.5;            // of a store, for one tile: the next one is fetched meanwhile
 constexpr double kWorthSplitting = 256;  // cycles on one core, of work worth more than one
 constexpr double kWorthTiling = 2048;    // cycles on one core, of work worth overlapping with its neighbours'
 constexpr std::int64_t kFewTiles = 4;
-constexpr double kTileCycles = 64;  // what another tile costs beside its traffic: to begin, to end, to be fetched
-constexpr double kSameCuts = 0.5;   // how much less where what is read is cut there already
-constexpr double kShortLoop = 2;    // how much dearer traffic counts where a loop becomes shorter than the array
+constexpr double kTileCycles = 64;   // what another tile costs beside its traffic: to begin, to end, to be fetched
+constexpr double kBlockCycles = 64;  // and another block: each is found, moved and given room for itself
+constexpr double kBurst = 64;        // bytes that a run of consecutive addresses wastes at its ends
+constexpr double kShortLoop = 2;     // how much dearer traffic counts where a loop becomes shorter than the array
 
 std::int64_t longest_part(std::int64_t size, std::int64_t parts) { return (size + parts - 1) / parts; }
 
@@ -32,27 +32,20 @@ std::int64_t parts_of(const std::vector<LoopSplit>& splits, std::size_t loop) {
   return parts;
 }
 
-// The axis of an operand along which a loop of its node runs, if there is one.
-std::optional<std::size_t> axis_along(const Graph& graph, const Node& node, const Facts& facts, std::size_t loop,
-                                      std::optional<std::size_t> input) {
-  const Loop& l = facts.loops[loop];
-  if (l.size < 2 || l.kind == LoopKind::Fixed || !l.within.empty()) return std::nullopt;
-  std::vector<Range> box;
-  for (const Loop& other : facts.loops) box.push_back({0, other.size});
-  const auto region = [&](Range range) {
-    box[loop] = range;
-    const Cut part = cut(graph, node, box);
-    return input ? part.inputs[*input] : part.outputs[0];
-  };
-  const std::optional<Region> first = region({0, 1}), last = region({l.size - 1, l.size});
-  if (!first || !last) return std::nullopt;
-  std::optional<std::size_t> axis;
-  for (std::size_t a = 0; a < first->axes.size(); ++a) {
-    if (first->axes[a] == last->axes[a]) continue;
-    if (axis) return std::nullopt;
-    axis = a;
+// Parts of an axis that is cut into a and into b parts.
+std::int64_t cut_by_both(std::int64_t a, std::int64_t b) {
+  return a % b == 0 || b % a == 0 ? std::max(a, b) : a + b - 1;
+}
+
+// How much more than its bytes a part of a tensor counts that lies in short runs of addresses.
+double with_bursts(const std::optional<Region>& region, const Shape& shape, double bytes) {
+  if (!region || bytes <= 0) return bytes;
+  double run = bytes / static_cast<double>(elements(*region));
+  for (std::size_t a = shape.size(); a-- > 0;) {
+    run *= static_cast<double>(region->axes[a].size());
+    if (region->axes[a].size() < shape[a]) break;
   }
-  return axis;
+  return run < bytes ? bytes * (1 + kBurst / run) : bytes;
 }
 
 // Made for element-wise work, and not only able to do it on its multipliers.
@@ -63,79 +56,7 @@ bool is_meant_for(const CoreOnChip& core, const Facts& facts) {
 }  // namespace
 
 Defaults::Defaults(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip)
-    : graph_(graph), facts_(facts), chip_(chip), producer_(graph.tensors.size(), kNoNode) {
-  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i)
-    for (const TensorId t : graph.nodes[i].outputs)
-      if (t != kNoTensor) producer_[t.index()] = NodeId{i};
-}
-
-// A node may stand in any group that is not before those of what it waits for: so the order of groups is legal.
-std::vector<ChosenGroup> Defaults::groups(const std::vector<std::vector<NodeId>>& before) const {
-  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  std::vector<ChosenGroup> groups;
-  std::vector<std::size_t> group_of(graph_.nodes.size(), kNone);
-  std::vector<std::size_t> read_in(graph_.tensors.size(), kNone);  // by tensor: where an update reads it first
-  const auto may_share = [&](NodeId a, NodeId b) {
-    const bool updates[2] = {graph_[a].phase == Phase::Update, graph_[b].phase == Phase::Update};
-    return updates[0] == updates[1];
-  };
-  // What waited for nothing has waited for whoever reads it.
-  std::vector<NodeId> stack;
-  const auto put = [&](NodeId node, std::size_t group) {
-    stack.assign(1, node);
-    while (!stack.empty()) {
-      const NodeId n = stack.back();
-      stack.pop_back();
-      if (group_of[n.index()] != kNone) continue;
-      group_of[n.index()] = group;
-      groups[group].nodes.push_back(n);
-      for (const NodeId p : before[n.index()])
-        if (group_of[p.index()] == kNone) stack.push_back(p);
-    }
-  };
-  for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
-    const Facts& facts = facts_[i];
-    std::size_t last = kNone;
-    NodeId giver = kNoNode;
-    for (const NodeId p : before[i]) {
-      const std::size_t group = group_of[p.index()];
-      if (group == kNone || (last != kNone && group < last)) continue;
-      last = group;
-      giver = p;
-    }
-    if (last == kNone && !facts.is_nest) continue;
-    const bool joins = !facts.is_nest && may_share(giver, NodeId{i}) && reads_from(NodeId{i}, group_of, last) &&
-                       (facts.is_view || groups[last].nodes.size() < kMostInGroup);
-    // Steps of one update that begin with the same gradient belong together, too.
-    std::size_t group = joins ? last : kNone;
-    const bool is_step = graph_.nodes[i].phase == Phase::Update && facts.kind == WorkClass::Elementwise;
-    const auto is_whole = [&](TensorId t) {
-      return t != kNoTensor && elements(graph_[t].shape) == elements(graph_[graph_.nodes[i].outputs[0]].shape);
-    };
-    for (const TensorId t : graph_.nodes[i].inputs)
-      if (group == kNone && is_step && is_whole(t) && read_in[t.index()] != kNone && read_in[t.index()] >= last &&
-          groups[read_in[t.index()]].nodes.size() < kMostInGroup)
-        group = read_in[t.index()];
-    if (group == kNone) {
-      group = groups.size();
-      groups.emplace_back();
-    }
-    put(NodeId{i}, group);
-    for (const TensorId t : graph_.nodes[i].inputs)
-      if (is_step && is_whole(t) && read_in[t.index()] == kNone) read_in[t.index()] = group;
-  }
-  for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i)
-    if (group_of[i] == kNone) groups.push_back({.nodes = {NodeId{i}}});
-  for (ChosenGroup& group : groups) std::sort(group.nodes.begin(), group.nodes.end());
-  return groups;
-}
-
-bool Defaults::reads_from(NodeId node, const std::vector<std::size_t>& group_of, std::size_t group) const {
-  const auto is_from = [&](TensorId t) {
-    return t != kNoTensor && producer_[t.index()] != kNoNode && group_of[producer_[t.index()].index()] == group;
-  };
-  return std::any_of(graph_[node].inputs.begin(), graph_[node].inputs.end(), is_from);
-}
+    : graph_(graph), facts_(facts), chip_(chip), cuts_(graph.tensors.size()) {}
 
 void Defaults::choose_cores(NodeId node, const NodeChoice* near, NodeChoice& choice,
                             std::vector<std::string>& notes) const {
@@ -203,12 +124,13 @@ void Defaults::choose_across(NodeId node, NodeChoice& choice) const {
       used *= split.parts;
       imbalance *= static_cast<double>(longest_part(size, split.parts) * split.parts) / static_cast<double>(size);
     }
-    const TileBytes bytes = tile_bytes(facts, cut(graph_, graph_[node], first_box(facts, parts)));
+    const Load moved = load(node, choice, parts);
     double sum = 0;
-    for (const double b : bytes.inputs) sum += b;
-    for (const double b : bytes.outputs) sum += b;
+    for (const double b : moved.moved_in) sum += b;
+    for (const double b : moved.moved_out) sum += b;
     const double idle = static_cast<double>(cores) / static_cast<double>(used);
-    const double score = cycles * imbalance * idle + sum * static_cast<double>(used) / home;
+    const double score = cycles * imbalance * idle + sum * static_cast<double>(used) / home +
+                         blocks(node, std::vector<std::int64_t>(parts.size(), 1), parts) * kBlockCycles;
     if (score >= best) return;
     best = score;
     splits = std::move(tried);
@@ -230,6 +152,74 @@ void Defaults::choose_across(NodeId node, NodeChoice& choice) const {
   choice.cores.resize(static_cast<std::size_t>(used));
 }
 
+void Defaults::remember(NodeId node, const NodeChoice& choice) {
+  const Facts& facts = facts_[node.index()];
+  const Node& n = graph_[node];
+  if (facts.is_view) {
+    pass_through_view(n);
+    return;
+  }
+  const auto add = [&](const std::vector<TensorId>& tensors, const std::vector<OperandFacts>& operands) {
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      for (const auto* splits : {&choice.across, &choice.tiles})
+        for (const LoopSplit& split : *splits) {
+          const int axis = operands[i].axes[split.loop];
+          if (axis < 0 || tensors[i] == kNoTensor) continue;
+          std::vector<std::int64_t>& cuts = cuts_[tensors[i].index()];
+          cuts.resize(graph_[tensors[i]].shape.size(), 1);
+          std::int64_t& parts = cuts[static_cast<std::size_t>(axis)];
+          parts = cut_by_both(parts, parts_of(choice.across, split.loop) * parts_of(choice.tiles, split.loop));
+        }
+  };
+  add(n.inputs, facts.inputs);
+  add(n.outputs, facts.outputs);
+}
+
+// Axes that a view leaves as they are keep their cuts.
+void Defaults::pass_through_view(const Node& view) {
+  if (view.inputs.empty() || view.inputs[0] == kNoTensor || cuts_[view.inputs[0].index()].empty()) return;
+  const Shape &from = graph_[view.inputs[0]].shape, &to = graph_[view.outputs[0]].shape;
+  std::vector<std::int64_t>& cuts = cuts_[view.outputs[0].index()];
+  cuts.resize(to.size(), 1);
+  std::int64_t before = 1, after = 1;  // elements of the axes passed
+  for (std::size_t i = 0, j = 0; i < from.size() && j < to.size();) {
+    if (before == after && from[i] == to[j]) {
+      cuts[j] = cuts_[view.inputs[0].index()][i];
+      before *= from[i++];
+      after *= to[j++];
+    } else if (before <= after) {
+      before *= from[i++];
+    } else {
+      after *= to[j++];
+    }
+  }
+}
+
+// Into how many blocks all operands of a node are cut, by it and by those before it.
+double Defaults::blocks(NodeId node, const std::vector<std::int64_t>& across,
+                        const std::vector<std::int64_t>& parts) const {
+  const Facts& facts = facts_[node.index()];
+  double sum = 0;
+  const auto add = [&](const std::vector<TensorId>& tensors, const std::vector<OperandFacts>& operands) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (tensors[i] == kNoTensor) continue;
+      std::vector<std::int64_t> cuts = cuts_[tensors[i].index()];
+      cuts.resize(graph_[tensors[i]].shape.size(), 1);
+      for (std::size_t l = 0; l < parts.size(); ++l)
+        if (const int axis = operands[i].axes[l]; axis >= 0 && across[l] * parts[l] > 1) {
+          std::int64_t& cut = cuts[static_cast<std::size_t>(axis)];
+          cut = cut_by_both(cut, across[l] * parts[l]);
+        }
+      double count = 1;
+      for (const std::int64_t c : cuts) count *= static_cast<double>(c);
+      sum += count;
+    }
+  };
+  add(graph_[node].inputs, facts.inputs);
+  add(graph_[node].outputs, facts.outputs);
+  return sum;
+}
+
 std::vector<std::int64_t> Defaults::core_parts(NodeId node, const NodeChoice& choice) const {
   std::vector<std::int64_t> parts;
   for (std::size_t l = 0; l < facts_[node.index()].loops.size(); ++l) parts.push_back(parts_of(choice.across, l));
@@ -246,7 +236,8 @@ Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::
     box.push_back(part_of(part_of({0, loop.size}, across[l], 0), parts[l], 0));
     least.push_back(loop.kind == LoopKind::Fixed ? Range{0, loop.size} : Range{0, 1});
   }
-  const TileBytes bytes = tile_bytes(facts, cut(graph_, graph_[node], box));
+  const Cut part = cut(graph_, graph_[node], box);
+  const TileBytes bytes = tile_bytes(facts, part);
   const TileBytes fewest = tile_bytes(facts, cut(graph_, graph_[node], least));
   std::map<StoreId, double> sums;
   const auto add = [&](const std::vector<OperandFacts>& operands, const std::vector<double>& all,
@@ -278,6 +269,13 @@ Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::
   };
   look(facts.inputs, load.inputs);
   look(facts.outputs, load.outputs);
+  const auto count = [&](const std::vector<std::optional<Region>>& regions, const std::vector<TensorId>& tensors,
+                         std::vector<double>& moved) {
+    for (std::size_t i = 0; i < moved.size(); ++i)
+      if (tensors[i] != kNoTensor) moved[i] = with_bursts(regions[i], graph_[tensors[i]].shape, moved[i]);
+  };
+  count(part.inputs, graph_[node].inputs, load.moved_in = load.inputs);
+  count(part.outputs, graph_[node].outputs, load.moved_out = load.outputs);
   return load;
 }
 
@@ -294,12 +292,12 @@ double Defaults::traffic(NodeId node, const Load& load, const std::vector<std::i
     return here;
   };
   double sum = 0;
-  for (std::size_t i = 0; i < facts.inputs.size(); ++i) sum += load.inputs[i] * visits(facts.inputs[i]);
+  for (std::size_t i = 0; i < facts.inputs.size(); ++i) sum += load.moved_in[i] * visits(facts.inputs[i]);
   for (std::size_t i = 0; i < facts.outputs.size(); ++i) {
     double results = 1;
     for (const std::uint32_t l : order)
       if ((facts.outputs[i].moves_with >> l & 1) != 0) results *= static_cast<double>(parts[l]);
-    sum += load.outputs[i] * (2 * visits(facts.outputs[i]) - results);  // sums come back and go again
+    sum += load.moved_out[i] * (2 * visits(facts.outputs[i]) - results);  // sums come back and go again
   }
   return sum;
 }
@@ -337,11 +335,11 @@ std::vector<LoopSplit> Defaults::followed(NodeId node, const NodeChoice& produce
   const bool sums_are_small = !us.outputs.empty() && us.outputs[0] != kNoTensor &&
                               elements(graph_[us.outputs[0]].shape) * kMuchLess <= elements(graph_[*at].shape);
   for (const LoopSplit& split : producer.tiles) {
-    const auto axis = axis_along(graph_, them, theirs, split.loop, std::nullopt);
-    if (!axis) continue;
+    const int axis = theirs.loops[split.loop].within.empty() ? theirs.outputs[0].axes[split.loop] : -1;
+    if (axis < 0) continue;
     for (std::uint32_t l = 0; l < ours.loops.size(); ++l)
-      if ((ours.loops[l].kind != LoopKind::Reduction || sums_are_small) &&
-          axis_along(graph_, us, ours, l, input) == axis)
+      if ((ours.loops[l].kind != LoopKind::Reduction || sums_are_small) && ours.loops[l].within.empty() &&
+          ours.inputs[input].axes[l] == axis)
         splits.push_back({l, split.parts});
   }
   return splits;
@@ -353,11 +351,8 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
   const std::vector<std::int64_t> across = core_parts(node, choice);
   std::vector<std::int64_t> parts(facts.loops.size(), 1);
   std::vector<std::uint32_t> wished;
-  std::uint64_t is_cut = 0;  // loops, as bits, along which the producer has cut what is read
-  if (producer != nullptr)
+  if (producer != nullptr && is_fused)
     for (const LoopSplit& split : followed(node, *producer, producer_node)) {
-      is_cut |= std::uint64_t{1} << split.loop;
-      if (!is_fused) continue;
       parts[split.loop] = split.parts;
       wished.push_back(split.loop);
     }
@@ -393,7 +388,7 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
       for (const std::int64_t p : parts) count *= static_cast<double>(p);
       const double score =
           traffic(node, then, parts, best_order(node, then, parts, wished)) * (is_short ? kShortLoop : 1) +
-          count * kTileCycles * home_rate * ((is_cut >> l & 1) != 0 ? kSameCuts : 1);
+          (count * kTileCycles + blocks(node, across, parts) * kBlockCycles) * home_rate;
       parts[l] = before;
       if (must_fit_better && then.overflow >= now.overflow) continue;
       if (score > best || (score == best && then.overflow >= best_overflow)) continue;
@@ -451,19 +446,25 @@ void Defaults::align(const std::vector<NodeId>& nodes, std::vector<NodeChoice>& 
     }
     const std::vector<std::int64_t> across = core_parts(alike[0], leader);
     while (!holds_all(alike, leader, parts)) {
-      std::size_t longest = parts.size();
-      for (std::size_t l = 0; l < parts.size(); ++l) {
-        const auto extent = [&](std::size_t i) {
-          return longest_part(longest_part(facts.loops[i].size, across[i]), parts[i]);
-        };
-        if (facts.loops[l].kind == LoopKind::Parallel && extent(l) > 1 &&
-            (longest == parts.size() || extent(l) > extent(longest)))
-          longest = l;
+      std::optional<std::uint32_t> best;
+      double least = std::numeric_limits<double>::infinity();
+      std::int64_t then = 1;
+      for (std::uint32_t l = 0; l < parts.size(); ++l) {
+        const std::int64_t before = parts[l], extent = longest_part(facts.loops[l].size, across[l]);
+        if (facts.loops[l].kind != LoopKind::Parallel || before >= extent) continue;
+        parts[l] = std::min(extent, 2 * before);
+        double count = 0;
+        for (const NodeId n : alike) count += blocks(n, across, parts);
+        if (count < least) {
+          least = count;
+          best = l;
+          then = parts[l];
+        }
+        parts[l] = before;
       }
-      if (longest == parts.size()) break;
-      parts[longest] = std::min(longest_part(facts.loops[longest].size, across[longest]), 2 * parts[longest]);
-      if (std::find(order.begin(), order.end(), longest) == order.end())
-        order.push_back(static_cast<std::uint32_t>(longest));
+      if (!best) break;
+      parts[*best] = then;
+      if (std::find(order.begin(), order.end(), *best) == order.end()) order.push_back(*best);
     }
     for (const NodeId n : alike) {
       choices[n.index()].tiles.clear();

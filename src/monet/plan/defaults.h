@@ -11,10 +11,6 @@ class Defaults {
  public:
   Defaults(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip);
 
-  // Fused groups: a loop nest with the element-wise work and the reductions that follow it; the steps of an update.
-  // `before`: order.h.
-  std::vector<ChosenGroup> groups(const std::vector<std::vector<NodeId>>& before) const;
-
   // Who runs a node, in so many parts at once; `near`: where its inputs are made, if that is known.
   void choose_cores(NodeId node, const NodeChoice* near, NodeChoice& choice, std::vector<std::string>& notes) const;
   // Loops split over the cores, parallel ones only.
@@ -26,18 +22,22 @@ class Defaults {
   // Element-wise nodes of a group that run over the same loops on the same cores: one tile of each after the other, all
   // that it touches in the store.
   void align(const std::vector<NodeId>& nodes, std::vector<NodeChoice>& choices) const;
+  // What a node cuts its operands into; those that come later are best cut in the same places.
+  void remember(NodeId node, const NodeChoice& choice);
   // The tiles of the producer, in the loops of the node.
   std::vector<LoopSplit> followed(NodeId node, const NodeChoice& producer, NodeId producer_node) const;
 
  private:
   struct Load {
-    double overflow = 0;                   // bytes that find no room, over all stores
-    std::uint64_t largest_moves_with = 0;  // loops, as bits, of the largest operand where there is no room
-    std::vector<double> inputs{}, outputs{};
+    double overflow = 0;                          // bytes that find no room, over all stores
+    std::uint64_t largest_moves_with = 0;         // loops, as bits, of the largest operand where there is no room
+    std::vector<double> inputs{}, outputs{};      // bytes of a tile
+    std::vector<double> moved_in{}, moved_out{};  // the same, more where they lie in short runs of addresses
   };
-  bool reads_from(NodeId node, const std::vector<std::size_t>& group_of, std::size_t group) const;
   bool holds_all(const std::vector<NodeId>& nodes, const NodeChoice& choice,
                  const std::vector<std::int64_t>& parts) const;
+  void pass_through_view(const Node& view);
+  double blocks(NodeId node, const std::vector<std::int64_t>& across, const std::vector<std::int64_t>& parts) const;
   std::vector<std::int64_t> core_parts(NodeId node, const NodeChoice& choice) const;
   Load load(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts) const;
   double traffic(NodeId node, const Load& load, const std::vector<std::int64_t>& parts,
@@ -48,7 +48,7 @@ class Defaults {
   const Graph& graph_;
   const std::vector<Facts>& facts_;
   const Chip& chip_;
-  std::vector<NodeId> producer_;  // by tensor
+  std::vector<std::vector<std::int64_t>> cuts_;  // by tensor and axis: parts; none: not cut
 };
 
 }  // namespace monet::plan

@@ -40,13 +40,28 @@ std::vector<Range> step_box(const std::vector<Loop>& loops, std::size_t loop, st
   return box;
 }
 
+// The only axis along which two parts of a tensor differ, or -1.
+std::int8_t axis_between(const std::optional<Region>& a, const std::optional<Region>& b) {
+  if (!a || !b) return -1;
+  int axis = -1;
+  for (std::size_t i = 0; i < a->axes.size(); ++i) {
+    if (a->axes[i] == b->axes[i]) continue;
+    if (axis >= 0) return -1;
+    axis = static_cast<int>(i);
+  }
+  return static_cast<std::int8_t>(axis);
+}
+
 void probe_loop(const Graph& graph, const Node& node, std::size_t loop, Facts& facts) {
   const Cut first = cut(graph, node, step_box(facts.loops, loop, 0));
   const Cut last = cut(graph, node, step_box(facts.loops, loop, facts.loops[loop].size - 1));
   const auto compare = [&](const std::vector<std::optional<Region>>& a, const std::vector<std::optional<Region>>& b,
                            std::vector<OperandFacts>& operands) {
-    for (std::size_t i = 0; i < operands.size(); ++i)
-      if (a[i] != b[i]) operands[i].moves_with |= std::uint64_t{1} << loop;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (a[i] == b[i]) continue;
+      operands[i].moves_with |= std::uint64_t{1} << loop;
+      operands[i].axes[loop] = axis_between(a[i], b[i]);
+    }
   };
   compare(first.inputs, last.inputs, facts.inputs);
   compare(first.outputs, last.outputs, facts.outputs);
@@ -87,6 +102,8 @@ Facts facts_of(const Graph& graph, const Node& node) {
     }
     facts.outputs.push_back(operand);
   }
+  for (auto* operands : {&facts.inputs, &facts.outputs})
+    for (OperandFacts& operand : *operands) operand.axes.assign(facts.loops.size(), -1);
   for (std::size_t l = 0; l < facts.loops.size(); ++l)
     if (facts.loops[l].size > 1 && facts.loops[l].kind != LoopKind::Fixed) probe_loop(graph, node, l, facts);
   return facts;

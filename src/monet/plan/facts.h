@@ -19,6 +19,7 @@ struct OperandFacts {
   double bits = 0;                              // of one element as stored
   double sum_bits = 0;                          // outputs: of one element while it is being summed up
   std::uint64_t moves_with = 0;                 // loops, as bits, along which its part is another one
+  std::vector<std::int8_t> axes{};              // by loop: the one axis along which it then is, or -1
 };
 
 struct Facts {

@@ -30,7 +30,8 @@ enum class Order {
   DepthFirst,    // a tile as soon as what it needs has been made: the least is kept
   BreadthFirst,  // all tiles of a node before those of the next
   Interleaved,   // the first tile of every node, then the second ones
-  Pipelined,     // the same, but who waits for another core is a tile behind it: no core waits for one tile
+  Pipelined,     // the same, but who waits for another unit is a tile behind it: none waits for one tile
+  Overlapped,    // depth first, but while a tile of the longest node runs, other units prepare the next
 };
 
 // Nodes whose tiles run interleaved, so that what lies between them can stay on the chip. Groups run in the order of
@@ -44,7 +45,7 @@ struct Group {
 struct Plan {
   std::vector<Group> groups{};    // nodes that none names are put between them as the graph has them
   std::vector<NodePlan> nodes{};  // of several that match a node, the last one counts
-  std::int64_t prefetch = 1;      // operands are fetched while this many tiles before, on the same unit, run
+  std::int64_t prefetch = 4;      // operands are fetched while this many tiles before, on the same unit, run
   bool operator==(const Plan&) const = default;
 };
 

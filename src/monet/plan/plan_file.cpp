@@ -29,7 +29,7 @@ constexpr std::size_t kShown = 80;  // of a name, in a message
 const std::vector<std::string>& order_names() {
   static const std::vector<std::string> names{
       std::string(name(Order::DepthFirst)), std::string(name(Order::BreadthFirst)),
-      std::string(name(Order::Interleaved)), std::string(name(Order::Pipelined))};
+      std::string(name(Order::Interleaved)), std::string(name(Order::Pipelined)), std::string(name(Order::Overlapped))};
   return names;
 }
 
@@ -53,7 +53,7 @@ class Reader {
                       "a plan begins with 'monet: plan'");
     if (const std::optional<Value> groups = s.find("groups")) read_groups(*groups);
     if (const std::optional<Value> nodes = s.find("nodes")) read_nodes(*nodes);
-    parsed_.plan.prefetch = s.integer("prefetch", kPrefetch).value_or(1);
+    parsed_.plan.prefetch = s.integer("prefetch", kPrefetch).value_or(Plan{}.prefetch);
     s.finish();
   }
 
@@ -251,6 +251,7 @@ std::string_view name(Order order) {
     case Order::BreadthFirst: return "breadth_first";
     case Order::Interleaved: return "interleaved";
     case Order::Pipelined: return "pipelined";
+    case Order::Overlapped: return "overlapped";
   }
   MONET_ASSERT(false, "no such order");
 }
@@ -290,7 +291,7 @@ void locate(const ParsedPlan& parsed, const std::string& part, Diagnostic& diagn
 
 std::string to_yaml(const Plan& plan) {
   std::string out = "monet: plan\n";
-  if (plan.prefetch != 1) out += fmt::format("prefetch: {}\n", plan.prefetch);
+  if (plan.prefetch != Plan{}.prefetch) out += fmt::format("prefetch: {}\n", plan.prefetch);
   if (!plan.groups.empty()) out += "groups:\n";
   for (const Group& group : plan.groups) {
     const bool is_list = group.order == Order::DepthFirst;

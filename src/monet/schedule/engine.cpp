@@ -72,7 +72,7 @@ bool Engine::make_output(BlockId b, StoreId store, double earliest, When& ready)
     return true;
   }
   const double wanted = std::max(earliest, ready.time);
-  const auto spot = make_room(b, store, wanted, p_.prefetch > 1 ? earliest : wanted);
+  const auto spot = make_room(b, store, wanted, earliest);
   if (!spot) return false;
   ready.at_least(spot->time, cause_of(spot->freed_by));
   opened_.push_back(open_stay(b, store, spot->address, ready.time));

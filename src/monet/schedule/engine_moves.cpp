@@ -156,7 +156,6 @@ std::optional<Space::Spot> Engine::make_room(BlockId b, StoreId store, double ea
   if (store != machine_.home) {
     // Who fetches ahead wants a place that is free before the tile before ends, if there is one.
     for (const bool only_idle : {true, false}) {
-      if (only_idle && p_.prefetch == 1) continue;
       idle_since_ = only_idle ? unit_began_[p_.tiles[now_].unit.index()].back() : kForever;
       auto up_to = static_cast<std::uint32_t>(p_.tiles.size() - 1);
       const auto next = [&](std::vector<std::int64_t>& addresses) { return next_to_leave(store, up_to, addresses); };

@@ -157,43 +157,36 @@ std::optional<Space::Spot> Space::find(std::int64_t bytes, double earliest) {
 }
 
 // The row of those that may leave around one that may from now on.
-Space::Row Space::join_row(std::int64_t address) {
-  const TakenPieces::At at = taken_.not_below(address);
-  Row row{address, address};
-  taken_.mark(at).search = searches_;
+void Space::join_row(TakenPieces::At at) {
+  Row row{.first = at, .last = at, .begin = 0, .end = bytes_};
   if (at != taken_.begin()) {
     const Taken& before = taken_[taken_.before(at)];
-    if (before.search == searches_) row.first = before.other_end;
+    row.begin = before.address + before.bytes;
+    if (before.search == searches_) {
+      row.first = leaving_rows_[before.row].first;
+      row.begin = leaving_rows_[before.row].begin;
+    }
   }
   if (const TakenPieces::At next = taken_.next(at); next != taken_.end()) {
     const Taken& after = taken_[next];
-    if (after.search == searches_) row.last = after.other_end;
+    row.end = after.address;
+    if (after.search == searches_) {
+      row.last = leaving_rows_[after.row].last;
+      row.end = leaving_rows_[after.row].end;
+    }
   }
-  taken_.mark(row.first == address ? at : taken_.not_below(row.first)).other_end = row.last;
-  taken_.mark(row.last == address ? at : taken_.not_below(row.last)).other_end = row.first;
-  return row;
-}
-
-// With what is free beside it.
-std::int64_t Space::row_bytes(const Row& row) const {
-  const TakenPieces::At first = taken_.not_below(row.first), behind = taken_.next(taken_.not_below(row.last));
-  std::int64_t begin = 0;
-  if (first != taken_.begin()) {
-    const Taken& before = taken_[taken_.before(first)];
-    begin = before.address + before.bytes;
-  }
-  return (behind == taken_.end() ? bytes_ : taken_[behind].address) - begin;
+  taken_.mark(at).search = searches_;
+  taken_.mark(row.first).row = taken_.mark(row.last).row = static_cast<std::uint32_t>(leaving_rows_.size());
+  leaving_rows_.push_back(row);
 }
 
 // The window of a row in which the fewest bytes are taken.
 void Space::search_windows(const Row& row, std::int64_t bytes, std::optional<Window>& best) const {
-  const TakenPieces::At behind = taken_.next(taken_.not_below(row.last));
-  const std::int64_t row_end = behind == taken_.end() ? bytes_ : taken_[behind].address;
-  TakenPieces::At first = taken_.not_below(row.first), last = first;  // `last`: not in the window yet
-  std::int64_t begin = 0, moved = 0;
-  if (first != taken_.begin()) begin = taken_[taken_.before(first)].address + taken_[taken_.before(first)].bytes;
+  const TakenPieces::At behind = taken_.next(row.last);
+  TakenPieces::At first = row.first, last = first;  // `last`: not in the window yet
+  std::int64_t begin = row.begin, moved = 0;
   // A window begins behind a taken piece, where the next one or what is free before it lies.
-  while (first != behind && row_end - begin >= bytes) {
+  while (first != behind && row.end - begin >= bytes) {
     while (last != behind && taken_[last].address < begin + bytes) {
       moved += taken_[last].bytes;
       last = taken_.next(last);
@@ -209,14 +202,14 @@ void Space::search_windows(const Row& row, std::int64_t bytes, std::optional<Win
 std::vector<std::uint32_t> Space::in_the_way(std::int64_t bytes, const NextToLeave& next_to_leave) {
   ++searches_;
   std::optional<Window> best;
-  std::vector<Row> rows;
+  leaving_rows_.clear();
   // More and more may leave, until there is a row that is long enough.
   while (!best && next_to_leave(leaving_)) {
-    rows.clear();
+    const std::size_t known = leaving_rows_.size();
     for (const std::int64_t address : leaving_)
-      if (taken_[taken_.not_below(address)].search != searches_) rows.push_back(join_row(address));
-    for (const Row& row : rows)
-      if (row_bytes(row) >= bytes) search_windows(row, bytes, best);
+      if (const TakenPieces::At at = taken_.not_below(address); taken_[at].search != searches_) join_row(at);
+    for (std::size_t i = known; i < leaving_rows_.size(); ++i)
+      if (const Row& row = leaving_rows_[i]; row.end - row.begin >= bytes) search_windows(row, bytes, best);
   }
   std::vector<std::uint32_t> owners;
   if (!best) return owners;

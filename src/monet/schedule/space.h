@@ -54,8 +54,8 @@ class Space {
   struct Taken {
     std::int64_t address = 0, bytes = 0;
     std::uint32_t owner = 0;
-    std::uint32_t search = 0;    // the last one in which it may leave
-    std::int64_t other_end = 0;  // of the row of those that may, if it is an end of it
+    std::uint32_t search = 0;  // the last one in which it may leave
+    std::uint32_t row = 0;     // of leaving_rows_, if it is an end of it
     std::int64_t key() const { return address; }
   };
   using FreePieces = Chunks<Free, Rows>;
@@ -66,17 +66,17 @@ class Space {
   std::optional<Spot> find_later(std::int64_t bytes, double earliest);
   void collect_rows(std::int64_t bytes);
 
+  // Taken pieces side by side that may leave, with what is free beside them.
   struct Row {
-    std::int64_t first = 0, last = 0;  // addresses of taken pieces
-    bool operator==(const Row&) const = default;
+    TakenPieces::At first{}, last{};
+    std::int64_t begin = 0, end = 0;
   };
   struct Window {
     std::int64_t moved = 0;
     std::int64_t begin = 0;            // with what is free before the first piece
     std::int64_t first = 0, last = 0;  // addresses of taken pieces
   };
-  Row join_row(std::int64_t address);
-  std::int64_t row_bytes(const Row& row) const;
+  void join_row(TakenPieces::At at);
   void search_windows(const Row& row, std::int64_t bytes, std::optional<Window>& best) const;
 
   std::int64_t bytes_;
@@ -84,6 +84,7 @@ class Space {
   FreePieces free_;
   TakenPieces taken_;
   std::vector<std::int64_t> leaving_;  // of in_the_way, kept for its memory
+  std::vector<Row> leaving_rows_;      // and this
   std::vector<Free> rows_;             // of find_later, kept for its memory
   double horizon_ = 0;
   std::uint32_t searches_ = 0;

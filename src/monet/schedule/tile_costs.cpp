@@ -8,7 +8,7 @@
 #include "monet/base/diagnostic.h"
 #include "monet/base/parallel.h"
 #include "monet/cost/fit.h"
-#include "monet/plan/lanes.h"
+#include "monet/cost/forms.h"
 
 namespace monet::schedule {
 namespace {
@@ -113,34 +113,66 @@ void TileKinds::price(const CostOptions& options) {
   });
 }
 
-void TileKinds::price_nest(TileKind& kind, const CostOptions& options, cost::Cache& cache) const {
-  const plan::CoreOnChip& core = chip_.cores[kind.core];
+// The forms in which the core's array may compute a nest: each a list of layers, one after the other.
+std::vector<std::vector<cost::Layer>> TileKinds::forms_of(const TileKind& kind) const {
+  const hardware::Core& core = chip_.cores[kind.core].core;
   const auto& nest = std::get<work::LoopNest>(kind.work);
-  kind.layer = cost::layer_of(nest, "tile");
-  const cost::Layer as_lowered = kind.layer;
-  const bool has_form = cost::fit_form(kind.layer, nest, core.core).has_value() && kind.layer != as_lowered;
-  const plan::AtLanes priced = plan::at_lanes(core.core, kind.at_lanes);
-  const auto map = [&] {
-    if (const auto note = cost::fit_formats(kind.layer, core.core, false)) kind.notes.push_back(*note);
-    if (kind.adds_to_sums) kind.layer.starts_from_stored = true;
-    if (kind.leaves_sums) kind.layer.operands[0].bits = kind.layer.operands[0].partial_bits;
-    return cache.map(kind.layer, priced.core, {}, options.map);
-  };
-  cost::MapResult result = map();
-  // Zeros between the elements may take more room than there is: then the products are scattered.
-  if (!result.mapped && has_form) {
-    kind.layer = as_lowered;
-    result = map();
+  const cost::Layer as_lowered = cost::layer_of(nest, "tile");
+  cost::Layer fitted = as_lowered;
+  const bool has_form = cost::fit_form(fitted, nest, core).has_value() && fitted != as_lowered;
+  std::vector<std::vector<cost::Layer>> forms{{fitted}};
+  if (!has_form) return forms;
+  // Zeros between the elements are multiplied, and may take more room than there is.
+  if (work::macs(cost::form_on(nest, *core.array)) != work::macs(nest)) {
+    forms.emplace_back();
+    for (const work::LoopNest& part : cost::gathered_by_remainder(nest))
+      forms.back().push_back(cost::layer_of(part, "tile"));
+    if (forms.back().empty()) forms.pop_back();
   }
-  if (!result.mapped) {
-    kind.reason = result.reason;
-    return;
+  forms.push_back({as_lowered});
+  return forms;
+}
+
+void TileKinds::price_nest(TileKind& kind, const CostOptions& options, cost::Cache& cache) const {
+  const plan::AtLanes priced = plan::at_lanes(chip_.cores[kind.core].core, kind.at_lanes);
+  std::vector<std::vector<cost::Layer>> forms = forms_of(kind);
+  std::vector<cost::Mapped> best;
+  double least = 0;
+  for (std::size_t f = 0; f < forms.size(); ++f) {
+    // What is scattered adds to sums in the store again and again: only if nothing else fits.
+    if (f > 0 && f + 1 == forms.size() && !best.empty()) break;
+    std::vector<cost::Mapped> mapped;
+    double cycles = 0;
+    for (cost::Layer& layer : forms[f]) {
+      if (const auto note = cost::fit_formats(layer, priced.core, false);
+          note && std::find(kind.notes.begin(), kind.notes.end(), *note) == kind.notes.end())
+        kind.notes.push_back(*note);
+      if (kind.adds_to_sums) layer.starts_from_stored = true;
+      if (kind.leaves_sums) layer.operands[0].bits = layer.operands[0].partial_bits;
+      cost::MapResult result = cache.map(layer, priced.core, {}, options.map);
+      if (!result.mapped) {
+        kind.reason = result.reason;
+        break;
+      }
+      cycles += std::ceil(result.mapped->evaluation.latency);
+      mapped.push_back(std::move(*result.mapped));
+    }
+    if (mapped.size() < forms[f].size() || (!best.empty() && cycles >= least)) continue;
+    kind.layers = std::move(forms[f]);
+    best = std::move(mapped);
+    least = cycles;
   }
-  const cost::Mapped& mapped = *result.mapped;
+  if (best.empty()) return;
+  kind.reason.clear();
+  kind.cost.macs = static_cast<double>(macs(std::get<work::LoopNest>(kind.work)));
+  for (const cost::Mapped& mapped : best) add_cost(kind, priced, mapped);
+}
+
+void TileKinds::add_cost(TileKind& kind, const plan::AtLanes& priced, const cost::Mapped& mapped) const {
+  const plan::CoreOnChip& core = chip_.cores[kind.core];
   const cost::Evaluation& e = mapped.evaluation;
-  kind.cost.cycles = std::ceil(e.latency);
-  kind.cost.compute_pj = e.mac_energy_pj;
-  kind.cost.macs = static_cast<double>(macs(nest));
+  kind.cost.cycles += std::ceil(e.latency);
+  kind.cost.compute_pj += e.mac_energy_pj;
   for (std::size_t o = 0; o < mapped.problem.operands.size(); ++o) {
     const Slot slot = mapped.layer.operands[o].slot;
     for (std::size_t m = 0; m < mapped.problem.operands[o].memories; ++m) {

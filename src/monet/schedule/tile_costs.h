@@ -9,6 +9,7 @@
 #include "monet/cost/cache.h"
 #include "monet/cost/layer.h"
 #include "monet/cost/vector.h"
+#include "monet/plan/lanes.h"
 #include "monet/plan/machine.h"
 #include "monet/work/work.h"
 
@@ -35,7 +36,7 @@ struct TileCost {
 struct TileKind {
   std::uint32_t core = 0;  // of Chip::cores: the first of those that are alike
   work::Work work{};
-  cost::Layer layer{};  // of nests: as the core computes it
+  std::vector<cost::Layer> layers{};  // of nests: as the core computes it, one after the other
   bool adds_to_sums = false;
   bool leaves_sums = false;
   std::array<bool, 3> at_lanes{};  // by slot: its operands are in the registers of the array
@@ -65,6 +66,8 @@ class TileKinds {
 
  private:
   void price_nest(TileKind& kind, const CostOptions& options, cost::Cache& cache) const;
+  std::vector<std::vector<cost::Layer>> forms_of(const TileKind& kind) const;
+  void add_cost(TileKind& kind, const plan::AtLanes& priced, const cost::Mapped& mapped) const;
   void price_vector(TileKind& kind) const;
 
   const plan::Chip& chip_;

@@ -1,7 +1,10 @@
 #include "monet/schedule/tile_order.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <queue>
+#include <set>
 #include <unordered_map>
 
 namespace monet::schedule {
@@ -64,7 +67,7 @@ Lists turned_around(const Lists& lists) {
 }
 
 // Tiles by how far each is among those of its node, then as the nodes stand in the graph. `is_skewed`: a node is as
-// many tiles of the coarsest node late as there are changes of the core on the way to it.
+// many tiles of the coarsest node late as there are changes of the unit on the way to it.
 std::vector<std::uint32_t> in_turn(std::span<const GroupTile> tiles, const Lists& before,
                                    const std::vector<std::uint32_t>& first_of, bool is_skewed) {
   std::vector<std::uint64_t> late(first_of.size(), 0), turn_of(tiles.size());
@@ -78,7 +81,7 @@ std::vector<std::uint32_t> in_turn(std::span<const GroupTile> tiles, const Lists
     for (const std::uint32_t p : before.of(t))
       if (tiles[p].node != tiles[t].node)
         late[tiles[t].node] =
-            std::max(late[tiles[t].node], late[tiles[p].node] + (tiles[p].core != tiles[t].core ? 1 : 0));
+            std::max(late[tiles[t].node], late[tiles[p].node] + (tiles[p].unit != tiles[t].unit ? 1 : 0));
   for (std::uint32_t t = 0; t < tiles.size(); ++t) {
     const std::uint32_t first = first_of[tiles[t].node], count = first_of[tiles[t].node + 1] - first;
     turn_of[t] = (t - first) * most / count + late[tiles[t].node] * ((most + least - 1) / least);
@@ -88,6 +91,81 @@ std::vector<std::uint32_t> in_turn(std::span<const GroupTile> tiles, const Lists
   std::stable_sort(turns.begin(), turns.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return turn_of[a] < turn_of[b]; });
   return turns;
+}
+
+// Tiles by when they would begin if nothing but units and other tiles had to be waited for, units prefer those that
+// come first in `order`, and nobody was more than a step ahead. A step ends with a tile of the longest node on each of
+// its units.
+std::vector<std::uint32_t> overlapped(std::span<const GroupTile> tiles, const Lists& before, const Lists& after,
+                                      std::span<const std::uint32_t> order, std::size_t nodes) {
+  std::vector<double> work(nodes, 0);
+  for (const GroupTile& t : tiles) work[t.node] += t.cycles;
+  const auto longest = static_cast<std::uint32_t>(std::max_element(work.begin(), work.end()) - work.begin());
+  std::set<std::uint32_t> its_units;
+  std::uint32_t units = 0;
+  for (const GroupTile& t : tiles) {
+    units = std::max(units, t.unit + 1);
+    if (t.node == longest) its_units.insert(t.unit);
+  }
+  std::vector<std::uint32_t> rank(tiles.size()), step(tiles.size()), pending(tiles.size());
+  std::vector<std::uint32_t> left;  // by step: tiles that have not ended
+  std::size_t anchors = 0;
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    const std::uint32_t t = order[i];
+    rank[t] = i;
+    step[t] = static_cast<std::uint32_t>(anchors / its_units.size());
+    left.resize(std::max<std::size_t>(left.size(), step[t] + 1), 0);
+    ++left[step[t]];
+    if (tiles[t].node == longest) ++anchors;
+    pending[t] = static_cast<std::uint32_t>(before.of(t).size());
+  }
+  using Ranked = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
+  std::vector<Ranked> ready(units);                               // by unit, ranks
+  std::vector<std::vector<std::uint32_t>> held(left.size() + 2);  // by step: ready, but too far ahead
+  std::vector<bool> is_busy(units, false);
+  std::priority_queue<std::pair<double, std::uint32_t>, std::vector<std::pair<double, std::uint32_t>>, std::greater<>>
+      running;            // end, rank
+  std::uint32_t now = 0;  // the first step that has not ended
+  double time = 0;
+  std::vector<std::uint32_t> result;
+  result.reserve(tiles.size());
+  const auto offer = [&](std::uint32_t t) {
+    if (step[t] > now + 1) {
+      held[step[t]].push_back(t);
+      return;
+    }
+    ready[tiles[t].unit].push(rank[t]);
+  };
+  // Who can begin at this time, in their order.
+  const auto begin_all = [&] {
+    const std::size_t first = result.size();
+    for (std::uint32_t u = 0; u < units; ++u) {
+      if (is_busy[u] || ready[u].empty()) continue;
+      const std::uint32_t t = order[ready[u].top()];
+      ready[u].pop();
+      is_busy[u] = true;
+      running.emplace(time + tiles[t].cycles, t);
+      result.push_back(t);
+    }
+    std::sort(result.begin() + static_cast<std::ptrdiff_t>(first), result.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
+  };
+  for (const std::uint32_t t : order)
+    if (pending[t] == 0) offer(t);
+  begin_all();
+  while (!running.empty()) {
+    for (time = running.top().first; !running.empty() && running.top().first == time; running.pop()) {
+      const std::uint32_t t = running.top().second;
+      is_busy[tiles[t].unit] = false;
+      --left[step[t]];
+      for (const std::uint32_t n : after.of(t))
+        if (--pending[n] == 0) offer(n);
+    }
+    for (; now < left.size() && left[now] == 0; ++now)
+      for (const std::uint32_t t : held[now + 2]) ready[tiles[t].unit].push(rank[t]);
+    begin_all();
+  }
+  return result;
 }
 
 }  // namespace
@@ -110,7 +188,7 @@ std::vector<std::uint32_t> order_tiles(std::span<const GroupTile> tiles, std::sp
     for (const std::uint32_t p : before.of(t))
       if (tiles[p].node != tiles[t].node) is_waited_for[tiles[p].node] = true;
   }
-  const bool follows = order == plan::Order::DepthFirst;
+  const bool is_deep = order == plan::Order::DepthFirst || order == plan::Order::Overlapped;
   std::vector<bool> done(tiles.size(), false);
   std::vector<std::uint32_t> ready;
   const auto emit = [&](std::uint32_t tile) {
@@ -123,7 +201,7 @@ std::vector<std::uint32_t> order_tiles(std::span<const GroupTile> tiles, std::sp
       result.push_back(t);
       const auto next = after.of(t);
       for (std::size_t i = next.size(); i-- > 0;)
-        if (--pending[next[i]] == 0 && follows && !is_waited_for[tiles[next[i]].node]) ready.push_back(next[i]);
+        if (--pending[next[i]] == 0 && is_deep && !is_waited_for[tiles[next[i]].node]) ready.push_back(next[i]);
     }
   };
   // From the last nodes on, so that what is asked for first is what the end of the group needs.
@@ -152,13 +230,13 @@ std::vector<std::uint32_t> order_tiles(std::span<const GroupTile> tiles, std::sp
   std::vector<std::uint32_t> first_of(nodes + 1, 0);
   for (const GroupTile& t : tiles) ++first_of[t.node + 1];
   std::partial_sum(first_of.begin(), first_of.end(), first_of.begin());
-  if (order != plan::Order::DepthFirst) {
+  if (!is_deep) {
     for (const std::uint32_t t : in_turn(tiles, before, first_of, order == plan::Order::Pipelined)) demand(t);
     return result;
   }
   for (std::size_t n = nodes; n-- > 0;)
     for (std::uint32_t t = first_of[n]; t < first_of[n + 1]; ++t) demand(t);
-  return result;
+  return order == plan::Order::Overlapped ? overlapped(tiles, before, after, result, nodes) : result;
 }
 
 }  // namespace monet::schedule

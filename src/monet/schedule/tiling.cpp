@@ -457,7 +457,12 @@ class Tiler {
         for (std::uint32_t t = first_tile_[node]; t < first_tile_[node + 1]; ++t) {
           members.push_back(t);
           if (is_plain) continue;
-          tiles.push_back({n, static_cast<std::uint32_t>(accesses.size()), tiles_[t].touches, tiles_[t].info.core});
+          const TileInfo& info = tiles_[t].info;
+          tiles.push_back({.node = n,
+                           .first = static_cast<std::uint32_t>(accesses.size()),
+                           .count = tiles_[t].touches,
+                           .unit = unit_of(info).value,
+                           .cycles = kinds_.kinds()[info.kind].cost.cycles});
           for (std::uint32_t i = 0; i < tiles_[t].touches; ++i) {
             const Touch& touch = touches_[tiles_[t].first_touch + i];
             accesses.push_back({touch.block, touch.reads, touch.writes});
@@ -473,13 +478,17 @@ class Tiler {
     }
   }
 
+  UnitId unit_of(const TileInfo& info) const {
+    const plan::CoreOnChip& core = chip_.cores[info.core];
+    return std::holds_alternative<work::LoopNest>(kinds_.kinds()[info.kind].work) ? *core.array : *core.vector;
+  }
+
   void add_tile(const Drafted& drafted) {
     Problem& p = out_.problem;
     const TileInfo& info = drafted.info;
     const plan::CoreOnChip& core = chip_.cores[info.core];
     const TileKind& kind = kinds_.kinds()[info.kind];
-    const bool on_array = std::holds_alternative<work::LoopNest>(kind.work);
-    Tile tile{.unit = on_array ? *core.array : *core.vector,
+    Tile tile{.unit = unit_of(info),
               .cycles = kind.cost.cycles,
               .first_use = static_cast<std::uint32_t>(p.uses.size()),
               .first_flow = static_cast<std::uint32_t>(p.flows.size())};
@@ -503,7 +512,7 @@ class Tiler {
         const double all = kind.cost.home_reads[t.slot] + kind.cost.home_writes[t.slot];
         bytes =
             bytes_at_home[t.slot] > 0 ? all * static_cast<double>(p.blocks[t.block].bytes) / bytes_at_home[t.slot] : 0;
-      } else if (on_array || std::get<work::VectorWork>(kind.work).indirect) {
+      } else if (std::holds_alternative<work::LoopNest>(kind.work) || std::get<work::VectorWork>(kind.work).indirect) {
         bytes = std::min(bytes, touched_bytes(kind, t));
       }
       p.flows.push_back({BlockId{t.block}, access, is_at_home ? *gate : store, bytes});

@@ -22,8 +22,12 @@ std::vector<double> array_cycles(const schedule::TilingInput& in, const Tiled& t
   for (const schedule::TileKind& kind : tiled.kinds) {
     const hardware::Core& core = in.chip.cores[kind.core].core;
     if (std::holds_alternative<work::LoopNest>(kind.work)) {
-      const cost::MapResult found = cache.map(kind.layer, core, {}, in.costs.map);
-      out.push_back(found.mapped ? found.mapped->evaluation.temporal_cycles : kind.cost.cycles);
+      double cycles = 0;
+      for (const cost::Layer& layer : kind.layers) {
+        const cost::MapResult found = cache.map(layer, core, {}, in.costs.map);
+        cycles += found.mapped ? found.mapped->evaluation.temporal_cycles : kind.cost.cycles;
+      }
+      out.push_back(cycles);
     } else {
       out.push_back(cost::vector_cost(std::get<work::VectorWork>(kind.work), core).compute_cycles);
     }

@@ -239,7 +239,7 @@ SiliconCuts read_silicon_cuts(const Value& scheduling, Findings& findings) {
 
 plan::Plan silicon_plan(const SiliconNetwork& network, const Value& mapping,
                         const std::map<std::int64_t, std::string>& cores, const SiliconCuts& cuts, Findings& findings) {
-  plan::Plan out;
+  plan::Plan out{.prefetch = 1};  // rule 6 of docs/validation.md
   plan::Group group;
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const Node& node = network.graph.nodes[i];

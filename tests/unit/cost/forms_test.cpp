@@ -94,6 +94,70 @@ TEST(Forms, GatheredAndScatteredGradientsAreTheSameNumbers) {
       }
 }
 
+// Which element of the input meets which position of the output, how often; the tap between them follows from both.
+using Meetings = std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>;
+
+void add_meetings(const LoopNest& nest, std::int64_t times, std::int64_t plus, Meetings& meetings) {
+  const Axis &in = nest.operands[0].axes[1], &out = nest.operands[2].axes[1];
+  for (std::int64_t x = 0; x < nest.dimensions[2].size; ++x)
+    for (std::int64_t f = 0; f < nest.dimensions[3].size; ++f) {
+      const auto index = [&](const Axis& axis) {
+        std::int64_t i = axis.offset;
+        for (const work::Term& term : axis.terms) i += term.coefficient * (term.dimension == 2 ? x : f);
+        return i;
+      };
+      if (index(in) < 0 || index(in) >= in.extent || index(out) < 0 || index(out) >= out.extent) continue;
+      ++meetings[{index(in), times * index(out) + plus}];
+    }
+}
+
+TEST(Forms, ClassesByRemainderMakeTheProductsThatCountAndNoOther) {
+  for (const std::int64_t stride : {1, 2, 3, 4})
+    for (const std::int64_t dilation : {1, 2, 3})
+      for (const std::int64_t pad : {-2, 0, 1, 2, 5})
+        for (const std::int64_t fx : {1, 2, 3, 5})
+          for (const std::int64_t ix : {1, 4, 7, 10}) {
+            const std::int64_t ox = 4;
+            const LoopNest scattered = data_gradient(ox, fx, stride, dilation, pad, ix);
+            Meetings wanted, found;
+            add_meetings(scattered, 1, 0, wanted);
+            const std::vector<LoopNest> classes = gathered_by_remainder(scattered);
+            std::size_t at = 0;
+            for (std::int64_t r = 0; r < std::min(stride, ix); ++r) {
+              bool is_reached = false;
+              for (std::int64_t f = 0; f < fx; ++f) is_reached = is_reached || (dilation * f - pad - r) % stride == 0;
+              if (!is_reached) continue;
+              ASSERT_LT(at, classes.size());
+              EXPECT_FALSE(is_scattered(classes[at]));
+              EXPECT_EQ(classes[at].operands[1].axes[2].extent, classes[at].dimensions[3].size);
+              add_meetings(classes[at++], stride, r, found);
+            }
+            EXPECT_EQ(at, classes.size());
+            EXPECT_EQ(found, wanted) << stride << " " << dilation << " " << pad << " " << fx << " " << ix;
+          }
+}
+
+// 3 x 3 taps by a stride of 2: four classes of 4, 2, 2 and 1 of the nine taps.
+TEST(Forms, TapsOfAllClassesAreThoseOfTheWindow) {
+  LoopNest nest;
+  nest.dimensions = {{"OY", 8}, {"OX", 8}, {"FY", 3}, {"FX", 3}};
+  nest.operands = {
+      {.role = Role::Input, .format = {}, .accumulator = {}, .axes = {{8, 0, {{0, 1}}}, {8, 0, {{1, 1}}}}},
+      {.role = Role::Weight, .format = {}, .accumulator = {}, .axes = {{3, 0, {{2, 1}}}, {3, 0, {{3, 1}}}}},
+      {.role = Role::Output,
+       .format = {},
+       .accumulator = {},
+       .axes = {{16, -1, {{0, 2}, {2, 1}}}, {16, -1, {{1, 2}, {3, 1}}}}}};
+  std::uint64_t products = 0;
+  const std::vector<LoopNest> classes = gathered_by_remainder(nest);
+  ASSERT_EQ(classes.size(), 4u);
+  for (const LoopNest& c : classes) {
+    EXPECT_EQ(c.dimensions[0].size, 8);
+    products += work::macs(c);
+  }
+  EXPECT_EQ(products, work::macs(nest));
+}
+
 TEST(Forms, OnlyArraysThatSkipZerosScatterStridedGradients) {
   hardware::Array plain, skipping;
   skipping.skips_zeros = true;

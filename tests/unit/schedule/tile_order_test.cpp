@@ -43,7 +43,7 @@ TEST(TileOrder, PipelinedIsOneTileBehindForEveryChangeOfTheCore) {
   for (std::uint32_t n = 0; n < 4; ++n)
     for (std::uint32_t i = 0; i < 3; ++i)
       c.add(n, n == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{10 * (n - 1) + i}, 10 * n + i);
-  for (GroupTile& tile : c.tiles) tile.core = tile.node == 0 ? 0 : tile.node == 3 ? 0 : 1;
+  for (GroupTile& tile : c.tiles) tile.unit = tile.node == 0 ? 0 : tile.node == 3 ? 0 : 1;
   // Nodes 1 and 2 (tiles 3 to 8) one behind node 0, node 3 (tiles 9 to 11) two.
   EXPECT_EQ(order_tiles(c.tiles, c.accesses, 4, plan::Order::Pipelined),
             (std::vector<std::uint32_t>{0, 1, 3, 6, 2, 4, 7, 9, 5, 8, 10, 11}));
@@ -53,9 +53,52 @@ TEST(TileOrder, PipelinedIsBehindByATileOfTheCoarsestNode) {
   Chain c;
   for (std::uint32_t i = 0; i < 3; ++i) c.add(0, {}, i);
   for (std::uint32_t i = 0; i < 6; ++i) c.add(1, {i / 2}, 10 + i);
-  for (GroupTile& tile : c.tiles) tile.core = tile.node;
+  for (GroupTile& tile : c.tiles) tile.unit = tile.node;
   EXPECT_EQ(order_tiles(c.tiles, c.accesses, 2, plan::Order::Pipelined),
             (std::vector<std::uint32_t>{0, 1, 3, 4, 2, 5, 6, 7, 8}));
+}
+
+// Before, between and after: short, long, short, the first and the last on one unit.
+Chain with_work_before_and_after(std::uint32_t count) {
+  Chain c;
+  for (std::uint32_t n = 0; n < 3; ++n)
+    for (std::uint32_t i = 0; i < count; ++i)
+      c.add(n, n == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{100 * (n - 1) + i}, 100 * n + i);
+  for (GroupTile& tile : c.tiles) {
+    tile.unit = tile.node == 1 ? 1 : 0;
+    tile.cycles = tile.node == 1 ? 10 : 1;
+  }
+  return c;
+}
+
+TEST(TileOrder, OverlappedPreparesTheNextWhileTheLongestRuns) {
+  const Chain c = with_work_before_and_after(3);
+  EXPECT_EQ(order_tiles(c.tiles, c.accesses, 3, plan::Order::DepthFirst),
+            (std::vector<std::uint32_t>{0, 3, 6, 1, 4, 7, 2, 5, 8}));
+  // While 3 runs, 1 is made ready for 4, but not 2 for 5.
+  EXPECT_EQ(order_tiles(c.tiles, c.accesses, 3, plan::Order::Overlapped),
+            (std::vector<std::uint32_t>{0, 3, 1, 6, 4, 2, 7, 5, 8}));
+}
+
+TEST(TileOrder, OverlappedIsDepthFirstOnOneUnit) {
+  Chain c = with_work_before_and_after(20);
+  for (GroupTile& tile : c.tiles) tile.unit = 0;
+  EXPECT_EQ(order_tiles(c.tiles, c.accesses, 3, plan::Order::Overlapped),
+            order_tiles(c.tiles, c.accesses, 3, plan::Order::DepthFirst));
+}
+
+TEST(TileOrder, OverlappedKeepsAStepAheadWhateverTheTimes) {
+  // A step is a tile on each of the units of the longest node: two here.
+  Chain c = with_work_before_and_after(40);
+  for (std::uint32_t i = 0; i < 40; ++i) c.tiles[40 + i].unit = 1 + i % 2;
+  const auto order = order_tiles(c.tiles, c.accesses, 3, plan::Order::Overlapped);
+  ASSERT_EQ(order.size(), 120u);
+  int ahead = 0;
+  for (const std::uint32_t t : order) {
+    ahead += t < 40 ? 1 : t < 80 ? -1 : 0;
+    EXPECT_GE(ahead, 0);
+    EXPECT_LE(ahead, 4);
+  }
 }
 
 TEST(TileOrder, InterleavedWaitsForHalosAndFollowsShares) {

@@ -1,0 +1,133 @@
+#include "monet/plan/default_groups.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "monet/graph/storage.h"
+#include "monet/hardware/library.h"
+#include "monet/models/catalogue.h"
+#include "monet/plan/order.h"
+#include "monet/rewrite/decompose.h"
+#include "monet/training/train.h"
+
+namespace monet::plan {
+namespace {
+
+Graph training(const std::string& model, std::int64_t batch) {
+  return decompose(make_training(build_model(model, batch), {}).graph);
+}
+
+std::map<std::string, std::size_t> group_by_name(const Graph& graph, std::vector<ChosenGroup>* out = nullptr) {
+  const Storage storage(graph);
+  const std::vector<ChosenGroup> groups = default_groups(graph, facts_of(graph), predecessors(graph, storage));
+  std::map<std::string, std::size_t> by_name;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (const NodeId n : groups[g].nodes) by_name[graph[n].name] = g;
+  if (out != nullptr) *out = groups;
+  return by_name;
+}
+
+TEST(DefaultGroups, WhatWaitsForStatisticsOfABatchGoesWithTheNextConvolution) {
+  std::vector<ChosenGroup> groups;
+  const auto group = group_by_name(training("resnet18:image=32", 4), &groups);
+  EXPECT_EQ(group.at("conv1"), group.at("bn1.statistics"));
+  EXPECT_NE(group.at("conv1"), group.at("bn1.apply"));
+  EXPECT_EQ(group.at("bn1.apply"), group.at("layer1.0.conv1"));
+  EXPECT_EQ(group.at("layer1.0.bn1.act"), group.at("layer1.0.conv2"));
+  EXPECT_EQ(groups[group.at("layer1.0.conv2")].order, Order::Overlapped);
+  // Backwards: sums over the batch with what makes their input, the gradient that needs them with the next product.
+  EXPECT_EQ(group.at("layer1.0.bn1.gradient.parameter_sums"), group.at("layer1.0.conv2.data_gradient"));
+  EXPECT_EQ(group.at("layer1.0.bn1.gradient.input_gradient"), group.at("layer1.0.conv1.data_gradient"));
+}
+
+TEST(DefaultGroups, StatisticsOfOneImageAreNoBarrier) {
+  const auto group = group_by_name(training("resnet18:image=32", 1));
+  EXPECT_EQ(group.at("conv1"), group.at("bn1.apply"));
+  EXPECT_NE(group.at("conv1"), group.at("layer1.0.conv1"));
+}
+
+TEST(DefaultGroups, SumsOfARowAreNoBarrier) {
+  const Graph graph = training("gpt2-mini", 2);
+  std::vector<ChosenGroup> groups;
+  group_by_name(graph, &groups);
+  const std::vector<Facts> facts = facts_of(graph);
+  // A softmax is with the scores it is of: maximum, difference, exponential, sum and quotient.
+  std::size_t whole = 0;
+  for (const ChosenGroup& group : groups) {
+    std::size_t reductions = 0, nests = 0;
+    for (const NodeId n : group.nodes) {
+      reductions +=
+          facts[n.index()].kind == hardware::WorkClass::Reduction && graph[n].name.find("softmax") != std::string::npos
+              ? 1
+              : 0;
+      nests += facts[n.index()].is_nest ? 1 : 0;
+    }
+    EXPECT_LE(nests, 1u);
+    whole += reductions >= 2 && nests == 1 ? 1 : 0;
+  }
+  EXPECT_GT(whole, 0u);
+}
+
+TEST(DefaultGroups, EveryNodeOnceAndAfterWhatItWaitsFor) {
+  for (const char* model : {"resnet18:image=32", "mobilenet_v2:image=32", "gpt2-mini", "mlp"}) {
+    const Graph graph = training(model, 2);
+    std::vector<ChosenGroup> groups;
+    const auto group = group_by_name(graph, &groups);
+    std::size_t nodes = 0;
+    for (const ChosenGroup& g : groups) nodes += g.nodes.size();
+    EXPECT_EQ(nodes, graph.nodes.size());
+    EXPECT_EQ(group.size(), graph.nodes.size());
+    const Storage storage(graph);
+    const auto before = predecessors(graph, storage);
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+      for (const NodeId p : before[n]) EXPECT_LE(group.at(graph[p].name), group.at(graph.nodes[n].name));
+  }
+}
+
+// Forward and backward cut an activation along the same axes: else it is in as many blocks as both together.
+TEST(Defaults, ReadersOfATensorCutItInTheSamePlaces) {
+  const Graph graph = training("resnet18", 8);
+  const std::vector<Facts> facts = facts_of(graph);
+  const Chip chip = chip_of(hardware::find_hardware("tpu_like_quad_core").hardware);
+  const Decided decided = decide(graph, facts, chip, {});
+  std::map<TensorId, std::vector<std::set<std::int64_t>>> cuts;
+  double tiles = 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    double parts_of_node = 1;
+    std::map<std::uint32_t, std::int64_t> parts;
+    for (const auto* splits : {&decided.nodes[n].across, &decided.nodes[n].tiles})
+      for (const LoopSplit& s : *splits) {
+        parts.emplace(s.loop, 1).first->second *= s.parts;
+        parts_of_node *= static_cast<double>(s.parts);
+      }
+    if (!decided.nodes[n].cores.empty()) tiles += parts_of_node;
+    const auto add = [&](const std::vector<TensorId>& tensors, const std::vector<OperandFacts>& operands) {
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (tensors[i] == kNoTensor) continue;
+        const Shape& shape = graph[tensors[i]].shape;
+        auto& planes = cuts[tensors[i]];
+        planes.resize(shape.size());
+        for (const auto& [loop, count] : parts)
+          if (const int axis = operands[i].axes[loop]; axis >= 0)
+            for (std::int64_t k = 1; k < count; ++k)
+              planes[static_cast<std::size_t>(axis)].insert(
+                  part_of({0, shape[static_cast<std::size_t>(axis)]}, count, k).begin);
+      }
+    };
+    add(graph.nodes[n].inputs, facts[n].inputs);
+    add(graph.nodes[n].outputs, facts[n].outputs);
+  }
+  double blocks = 0;
+  for (const auto& [tensor, planes] : cuts) {
+    double cells = 1;
+    for (const auto& axis : planes) cells *= static_cast<double>(axis.size() + 1);
+    blocks += cells;
+  }
+  EXPECT_LT(blocks, 3 * tiles);
+}
+
+}  // namespace
+}  // namespace monet::plan
