@@ -226,7 +226,8 @@ std::vector<std::int64_t> Defaults::core_parts(NodeId node, const NodeChoice& ch
   return parts;
 }
 
-// What the largest tile takes in the stores of the first core. Operands of which not even one step fits flow past.
+// What the largest tile takes in the stores of the first core, and those of other cores that share a store and have
+// parts of their own. Operands of which not even one step fits flow past.
 Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts) const {
   const Facts& facts = facts_[node.index()];
   std::vector<Range> box, least;
@@ -246,7 +247,11 @@ Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::
       const StoreId store = chip_.store(choice.cores[0], operands[i].slot);
       if (store == chip_.machine.home && chip_.home_is_offchip) continue;
       if (one[i] > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes)) continue;
-      sums[store] += all[i];
+      double sharers = 0, parts_apart = 1;
+      for (const std::uint32_t core : choice.cores) sharers += chip_.store(core, operands[i].slot) == store ? 1 : 0;
+      for (const LoopSplit& split : choice.across)
+        if ((operands[i].moves_with >> split.loop & 1) != 0) parts_apart *= static_cast<double>(split.parts);
+      sums[store] += all[i] * std::min(sharers, parts_apart);
     }
   };
   add(facts.inputs, bytes.inputs, fewest.inputs);

@@ -154,15 +154,31 @@ class Builder {
     return ChannelId{static_cast<std::uint32_t>(machine().channels.size() - 1)};
   }
 
+  // "bus a-b-c"; of many cores the first ones and the last.
+  std::string bus_name(const hardware::Link& link) const {
+    constexpr std::size_t kMostNamed = 5;
+    std::string name = "bus";
+    for (std::size_t i = 0; i < link.cores.size(); ++i) {
+      const bool is_named = link.cores.size() <= kMostNamed || i + 3 < kMostNamed || i + 1 == link.cores.size();
+      if (is_named) name += (i == 0 ? " " : "-") + hw_[link.cores[i]].name;
+      if (!is_named && i + 3 == kMostNamed) name += "-…";
+    }
+    const auto is_taken = [&](const std::string& n) {
+      return std::any_of(chip_.machine.channels.begin(), chip_.machine.channels.end(),
+                         [&](const Channel& channel) { return channel.name == n; });
+    };
+    std::string unique = name;
+    for (int i = 2; is_taken(unique); ++i) unique = fmt::format("{} {}", name, i);
+    return unique;
+  }
+
   // A link is a channel each way, a bus is one; so is a port of the home that reads and writes.
   void add_channels() {
     for (const hardware::Link& link : hw_.links) {
       const double bytes = static_cast<double>(link.bits_per_cycle) / kBitsPerByte;
       const double energy = link.energy_pj_per_bit.value * kBitsPerByte;
       if (link.is_bus || link.cores.size() != 2) {
-        std::string name = "bus";
-        for (const CoreId c : link.cores) name += (name == "bus" ? " " : "-") + hw_[c].name;
-        const ChannelId channel = add_channel(name, bytes, energy);
+        const ChannelId channel = add_channel(bus_name(link), bytes, energy);
         // A bus that the off-chip memory is on carries to it and from it.
         const auto is_offchip = [&](CoreId c) { return hw_.offchip == c; };
         const bool is_memory_bus = std::any_of(link.cores.begin(), link.cores.end(), is_offchip);

@@ -18,7 +18,7 @@ Engine::Engine(const Problem& p)
       machine_(p.machine),
       uses_(p),
       state_(p.blocks.size()),
-      leavers_(machine_.stores.size(), TileSet(p.tiles.size())),
+      leavers_(machine_.stores.size()),
       channels_(machine_.channels.size()),
       route_rates_(machine_.routes.size(), 0),
       unit_free_(machine_.units.size()),
@@ -230,7 +230,7 @@ bool Engine::settle(BlockId b, double now) {
       drop_copy(b, c);
     c = next;
   }
-  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy) may_leave(s, copies_[c]);
+  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy) may_leave(b, copies_[c]);
   if (is_dead && s.home_stay != kNever && !block(b).ends_at_home && !block(b).starts_at_home) {
     When last = s.home_used;
     const std::uint32_t home = copies_.find(s, machine_.home);

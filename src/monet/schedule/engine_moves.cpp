@@ -44,10 +44,10 @@ std::uint32_t Engine::cost_of_losing(const BlockState& s, const Copy& copy) cons
   return s.copies == 1 ? s.next_use : copy.next_use;
 }
 
-void Engine::may_leave(const BlockState& s, const Copy& copy) {
+void Engine::may_leave(BlockId b, const Copy& copy) {
   if (copy.store == machine_.home) return;
-  const std::uint32_t cost = cost_of_losing(s, copy);
-  if (cost != kNever) leavers_[copy.store.index()].insert(cost);
+  const std::uint32_t cost = cost_of_losing(state(b), copy);
+  if (cost != kNever) leavers_[copy.store.index()].add(cost, b);
 }
 
 std::uint32_t Engine::open_stay(BlockId b, StoreId store, std::int64_t address, double from) {
@@ -73,7 +73,7 @@ void Engine::drop_copy(BlockId b, std::uint32_t at) {
     spaces_[copy.store.index()].release(out_.stays[copy.stay].address, block(b).bytes, copy.used.time,
                                         tag_of(copy.used.cause));
   }
-  if (s.copies == 1) may_leave(s, copies_[s.first_copy]);
+  if (s.copies == 1) may_leave(b, copies_[s.first_copy]);
 }
 
 // The first time at which every channel of the way is free, and who was in it before.
@@ -123,27 +123,21 @@ std::uint32_t Engine::move(BlockId b, const Fetch& fetch, std::uint32_t stay, Pu
   return index;
 }
 
-// The places in a store of what may leave and has the latest next use up to this tile; the next call goes on below it.
-bool Engine::next_to_leave(StoreId store, std::uint32_t& up_to, std::vector<std::int64_t>& addresses) {
+// The places in a store of what may leave and is wanted latest, of what has not been given since Leavers::begin.
+bool Engine::next_to_leave(StoreId store, std::vector<std::int64_t>& addresses) {
   addresses.clear();
-  TileSet& waiting = leavers_[store.index()];
-  while (addresses.empty() && up_to != kNever) {
-    const std::uint32_t t = waiting.highest_up_to(up_to);
-    if (t == kNever) return false;
-    bool is_awaited = false;
-    const auto consider = [&](BlockId b) {
+  Leavers& leavers = leavers_[store.index()];
+  while (addresses.empty() && leavers.has_next()) {
+    const std::uint32_t latest = leavers.peek().next_use;
+    while (leavers.has_next() && leavers.peek().next_use == latest) {
+      const BlockId b = leavers.peek().block;
       const BlockState& s = state(b);
       const std::uint32_t at = copies_.find(s, store);
-      if (at == kNever || cost_of_losing(s, copies_[at]) != t) return;
-      is_awaited = true;
-      if (!stays(b) && block(b).bytes > 0 && copies_[at].used.time <= idle_since_)
+      const bool is_true = at != kNever && cost_of_losing(s, copies_[at]) == latest;
+      leavers.next(is_true);
+      if (is_true && !stays(b) && block(b).bytes > 0 && copies_[at].used.time <= idle_since_)
         addresses.push_back(out_.stays[copies_[at].stay].address);
-    };
-    const Tile& tile = p_.tiles[t];
-    for (std::uint32_t i = 0; i < tile.uses; ++i) consider(p_.uses[tile.first_use + i].block);
-    for (std::uint32_t i = 0; i < tile.flows; ++i) consider(p_.flows[tile.first_flow + i].block);
-    if (!is_awaited) waiting.erase(t);  // it was, once
-    up_to = t == 0 ? kNever : t - 1;
+    }
   }
   return !addresses.empty();
 }
@@ -157,9 +151,11 @@ std::optional<Space::Spot> Engine::make_room(BlockId b, StoreId store, double ea
     // Who fetches ahead wants a place that is free before the tile before ends, if there is one.
     for (const bool only_idle : {true, false}) {
       idle_since_ = only_idle ? unit_began_[p_.tiles[now_].unit.index()].back() : kForever;
-      auto up_to = static_cast<std::uint32_t>(p_.tiles.size() - 1);
-      const auto next = [&](std::vector<std::int64_t>& addresses) { return next_to_leave(store, up_to, addresses); };
-      for (const std::uint32_t victim : space.in_the_way(block(b).bytes, next))
+      leavers_[store.index()].begin(now_);
+      const std::vector<std::uint32_t> victims =
+          space.in_the_way(block(b).bytes, [&](std::vector<std::int64_t>& a) { return next_to_leave(store, a); });
+      leavers_[store.index()].end();
+      for (const std::uint32_t victim : victims)
         if (!evict(BlockId{victim}, store, saved_from)) return std::nullopt;
       if (const auto spot = space.find(block(b).bytes, earliest)) return spot;
     }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "monet/schedule/channel_time.h"
+#include "monet/schedule/engine_leavers.h"
 #include "monet/schedule/engine_state.h"
-#include "monet/schedule/engine_tile_set.h"
 #include "monet/schedule/space.h"
 #include "monet/schedule/timeline.h"
 #include "monet/schedule/use_index.h"
@@ -55,14 +55,14 @@ class Engine {
   std::uint32_t move(BlockId b, const Fetch& fetch, std::uint32_t stay, Purpose purpose, std::uint32_t carried_by);
   std::optional<Space::Spot> make_room(BlockId b, StoreId store, double earliest, double saved_from);
   void say_no_room(BlockId b, StoreId store);
-  bool next_to_leave(StoreId store, std::uint32_t& up_to, std::vector<std::int64_t>& addresses);
+  bool next_to_leave(StoreId store, std::vector<std::int64_t>& addresses);
   bool evict(BlockId b, StoreId store, double earliest);
   bool send_home(BlockId b, StoreId from, double earliest, Purpose purpose);
   std::uint32_t open_stay(BlockId b, StoreId store, std::int64_t address, double from);
   void add_copy(BlockId b, StoreId store, std::uint32_t stay, const When& available);
   void drop_copy(BlockId b, std::uint32_t copy);
   std::uint32_t cost_of_losing(const BlockState& s, const Copy& copy) const;
-  void may_leave(const BlockState& s, const Copy& copy);
+  void may_leave(BlockId b, const Copy& copy);
 
   const Problem& p_;
   const Machine& machine_;
@@ -70,8 +70,7 @@ class Engine {
   std::vector<BlockState> state_;
   Copies copies_;
   std::vector<Space> spaces_;
-  std::vector<TileSet>
-      leavers_;  // by store: the tiles for which something waits there, and some for which nothing does
+  std::vector<Leavers> leavers_;  // by store
   std::vector<ChannelTime> channels_;
   std::vector<double> route_rates_;  // bytes a cycle, as Machine::routes
   std::vector<When> unit_free_;

@@ -9,7 +9,7 @@
 #include "monet/base/rng.h"
 #include "monet/schedule/channel_time.h"
 #include "monet/schedule/engine_chunks.h"
-#include "monet/schedule/engine_tile_set.h"
+#include "monet/schedule/engine_leavers.h"
 #include "monet/schedule/space.h"
 #include "monet/schedule/use_index.h"
 
@@ -64,22 +64,36 @@ TEST(Chunks, AreASortedSet) {
   }
 }
 
-TEST(TileSet, GivesTheHighestUpToAny) {
+// Blocks want other tiles all the time; only what was said last of each is true.
+TEST(Leavers, AreGoneThroughFromTheLatestOn) {
   Draw draw(2);
-  TileSet tiles(300'000);
-  std::set<std::uint32_t> plain;
-  for (int step = 0; step < 20'000; ++step) {
-    const std::uint32_t tile = draw.below(2) == 0 ? draw.below(300'000) : draw.below(200);
-    if (draw.below(2) == 0) {
-      tiles.insert(tile);
-      plain.insert(tile);
-    } else if (!plain.empty()) {
-      tiles.erase(*plain.begin());
-      plain.erase(plain.begin());
+  Leavers leavers;
+  std::map<std::uint32_t, std::uint32_t> wants;  // tile, by block
+  std::uint32_t now = 0;
+  for (int step = 0; step < 2'000; ++step) {
+    now += draw.below(3);
+    for (std::uint32_t i = draw.below(20); i > 0; --i) {
+      const std::uint32_t block = draw.below(100), tile = now + draw.below(draw.below(2) == 0 ? 5 : 5000);
+      wants[block] = tile;
+      leavers.add(tile, BlockId{block});
     }
-    const std::uint32_t up_to = draw.below(300'000);
-    const auto above = plain.upper_bound(up_to);
-    ASSERT_EQ(tiles.highest_up_to(up_to), above == plain.begin() ? kNever : *std::prev(above)) << up_to;
+    if (draw.below(3) == 0) wants.erase(draw.below(100));
+    std::erase_if(wants, [&](const auto& entry) { return entry.second < now; });
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> expected, found;
+    for (const auto& [block, tile] : wants) expected.emplace_back(tile, block);
+    std::sort(expected.rbegin(), expected.rend());
+    expected.resize(std::min<std::size_t>(expected.size(), draw.below(120)));
+    leavers.begin(now);
+    while (found.size() < expected.size()) {
+      ASSERT_TRUE(leavers.has_next());
+      const auto [tile, block] = leavers.peek();
+      const auto at = wants.find(block.value);
+      const bool is_true = at != wants.end() && at->second == tile;
+      leavers.next(is_true);
+      if (is_true) found.emplace_back(tile, block.value);
+    }
+    leavers.end();
+    ASSERT_EQ(found, expected);
   }
 }
 
