@@ -93,6 +93,62 @@ class Evaluations(Commands):
         self.assertLess(2 * one, three["latency_cycles"])
 
 
+class Quirks(Commands):
+    MAPPING = """- {name: default, core_allocation: [0, 1, 2, 3], inter_core_tiling: ["K, 4"]}
+- {name: Relu, core_allocation: [0]}
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.write("mapping.yaml", self.MAPPING)
+        self.command = ("evaluate", MODEL, "--on", CHIP, "--plan", "mapping.yaml", "--quirks", "stream", "--mode")
+
+    def test_schedules_by_streams_rules_have_the_form_of_every_evaluation(self):
+        document = self.document(*self.command, "inference", "--out", "run")
+        r = document["result"]
+        self.assertEqual(["stream"], document["options"]["quirks"])
+        buckets = dict(r["energy_by_bucket_pj"])
+        total = buckets.pop("onchip") + sum(part for bucket in buckets.values() for part in bucket.values())
+        self.assertTrue(math.isclose(total, r["energy_pj"], rel_tol=1e-12))
+        self.assertEqual(r["tiles"], sum(node["tiles"] for node in r["nodes"]))
+        self.assertLessEqual(max(node["end_cycle"] for node in r["nodes"]), r["latency_cycles"])
+        ours = self.result("evaluate", MODEL, "--on", CHIP, "--mode", "inference", "--out", "ours")
+        self.assertEqual(set(r["peak_memory_bytes"]), set(ours["peak_memory_bytes"]))
+        self.assertIn("quirks: stream, default", self.ok("compare", "run", "ours"))
+        self.assertIn("run/result.json:", self.refused("explain", "run", "latency"))
+
+    def test_an_onnx_file_is_the_model_it_was_written_of(self):
+        self.ok("graph", MODEL, "--train", "none", "--write", "model.onnx")
+        written = self.result(self.command[0], "model.onnx", *self.command[2:], "inference")
+        self.assertEqual(self.result(*self.command, "inference"), written)
+        self.assertIn("its shapes are fixed", self.refused(self.command[0], "model.onnx", *self.command[2:], "inference",
+                                                           "--batch", "2"))
+
+    def test_stacks_are_what_is_fused(self):
+        alone = self.result(*self.command, "inference", "--stacks", "[0]")
+        self.assertEqual(list(range(5)), [node["group"] for node in alone["nodes"]])
+        two = self.result(*self.command, "inference", "--stacks", "[(0, layers.0.act), (2, 3, 4)]")
+        self.assertEqual([0, 0, 1, 1, 1], [node["group"] for node in two["nodes"]])
+        self.assertIn("there is no layer 5", self.refused(*self.command, "inference", "--stacks", "[(0, 5)]"))
+
+    def test_what_streams_model_does_not_know_is_refused(self):
+        for mode in ("training", "both"):
+            self.assertIn("Stream's model knows no training", self.refused(*self.command, mode))
+        self.assertIn("--precision", self.refused(*self.command, "inference", "--precision", "fp16"))
+        self.assertIn("--trace", self.refused(*self.command, "inference", "--trace", "trace.json"))
+        self.assertIn("needs a mapping file",
+                      self.refused("evaluate", MODEL, "--on", CHIP, "--mode", "inference", "--quirks", "stream"))
+        self.write("mapping.yaml", "monet: plan\n")
+        self.assertIn("a plan of MONET's own", self.refused(*self.command, "inference"))
+        self.assertIn("did you mean 'stream'?", self.refused("evaluate", MODEL, "--on", CHIP, "--quirks", "strem"))
+
+    def test_where_stream_would_stop_the_reason_is_said(self):
+        self.write("mapping.yaml", "- {name: default, core_allocation: [0, 1]}\n")
+        document = self.document(*self.command, "inference", exit_code=1)
+        self.assertFalse(document["result"]["feasible"])
+        self.assertIn("genetic search", document["result"]["reason"])
+
+
 class Questions(Commands):
     def test_explanations_of_a_run(self):
         self.ok("evaluate", MODEL, "--on", CHIP, "--out", "run")

@@ -8,6 +8,7 @@
 #include "monet/base/file.h"
 #include "monet/cli/clock.h"
 #include "monet/report/trace.h"
+#include "monet/verbs/evaluate_stream.h"
 
 namespace monet::cli {
 namespace {
@@ -24,9 +25,28 @@ std::string with_suffix(const std::string& path, const std::string& suffix) {
   return (p.parent_path() / (p.stem().string() + "_" + suffix + p.extension().string())).string();
 }
 
+int run_evaluate_stream(const EvaluateCommand& command, const Output& output) {
+  const Clock clock;
+  if (!command.trace.empty())
+    throw InputError(Diagnostic{
+        .where = "--trace", .message = "there is no trace of Stream's schedules", .hint = "--json lists the layers"});
+  const StreamEvaluation run = evaluate_stream(command.request);
+  if (!output.quiet) print_diagnostics(run.warnings);
+  const std::string document =
+      dump(Document{"evaluate", run.inputs, stream_options_json(command.request), json(run), clock.seconds()});
+  if (!command.out.empty()) {
+    make_folder(command.out);
+    write_file(command.out + "/result.json", document);
+  }
+  fmt::print("{}", output.json ? document : text(run, command.request));
+  return run.is_feasible() ? 0 : 1;
+}
+
 }  // namespace
 
 int run_evaluate(const EvaluateCommand& command, const Output& output) {
+  if (!command.quirks.empty() && !parse_schedule_quirks(command.quirks).empty())
+    return run_evaluate_stream(command, output);
   const Clock clock;
   const EvaluateRun run = evaluate(command.request);
   if (!output.quiet) print_diagnostics(run.warnings);

@@ -166,7 +166,8 @@ Json options_json(const EvaluateRequest& r, const EvaluateRun& run) {
       .set("plan", r.plan)
       .set("stacks", r.stacks)
       .set("wgrad", r.im2col_weight_gradient ? "im2col" : "direct")
-      .set("iterations", r.iterations);
+      .set("iterations", r.iterations)
+      .set("quirks", Json::array());
 }
 
 EvaluateRequest evaluate_request_of(const std::string& result_json, const std::string& path) {
@@ -180,6 +181,11 @@ EvaluateRequest evaluate_request_of(const std::string& result_json, const std::s
   if (!options || !options->is_map() || !command || !command->is_scalar() || command->text() != "evaluate")
     findings.error(root, "not the result of `monet evaluate --out`");
   findings.throw_if_failed();
+  if (const auto quirks = options->find("quirks"); quirks && quirks->is_sequence() && quirks->size() > 0) {
+    findings.error(*quirks, "a schedule by Stream's rules, which keep no reasons",
+                   "evaluate without --quirks stream to have it explained");
+    findings.throw_if_failed();
+  }
   config::Section s(*options, "'options'", config::Dialect::Strict, findings);
   const auto take = [&](std::string_view key, std::string& into) {
     if (std::optional<std::string> value = s.text(key)) into = std::move(*value);
@@ -208,6 +214,7 @@ EvaluateRequest evaluate_request_of(const std::string& result_json, const std::s
   m.strict = s.boolean("strict").value_or(false);
   m.clip_norm = s.number("clip", {.least = 0});
   r.iterations = s.integer("iterations", {.least = 1}).value_or(1);
+  s.find("quirks");
   for (const std::string_view key : {"set", "dims"})
     if (const std::optional<config::Value> map = s.find(key); map && map->is_map())
       for (std::size_t i = 0; i < map->size(); ++i) {
