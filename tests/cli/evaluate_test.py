@@ -59,6 +59,19 @@ class Evaluations(Commands):
         self.write("bad.yaml", "monet: plan\nnodes:\n  layers.0: {tiles: {Q: 2}}\n")
         self.assertIn("bad.yaml:3:", self.refused("evaluate", MODEL, "--on", CHIP, "--plan", "bad.yaml"))
 
+    def test_plans_are_checked(self):
+        self.ok("evaluate", MODEL, "--on", CHIP, "--out", "run")
+        self.assertIn("ok, plan, ", self.ok("check", "run/plan.yaml"))
+        self.write("bad.yaml", "monet: plan\nnodes:\n  layers.0: {tiels: {K: 2}}\n")
+        message = self.refused("check", "bad.yaml")
+        self.assertIn("bad.yaml:3:", message)
+        self.assertIn("did you mean 'tiles'?", message)
+        # Longer than what other files may be.
+        lines = "".join(f"  node{i}: {{tiles: {{K: 2}}}}\n" for i in range(70000))
+        self.write("long.yaml", "monet: plan\nnodes:\n" + lines)
+        self.assertIn("70000 entries", self.ok("check", "long.yaml"))
+        self.assertIn("no node is named", self.refused("evaluate", MODEL, "--on", CHIP, "--plan", "long.yaml"))
+
     def test_patterns_of_many_stars_take_no_time_and_match_what_they_say(self):
         stars = "*a" * 40 + "*zz"
         self.write("stars.yaml", f"monet: plan\nnodes:\n  \"{stars}\": {{tiles: {{K: 2}}}}\n")

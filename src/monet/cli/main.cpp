@@ -279,8 +279,8 @@ int parse_and_run(int argc, char** argv) {
   CLI::App* check = app.add_subcommand("check", "is this input sound?");
   check
       ->add_option("FILE", files,
-                   "files MONET reads: ONNX models (.onnx), text graphs (.monet), hardware, mapping and workload files "
-                   "(.yaml, .json)")
+                   "files MONET reads: ONNX models (.onnx), text graphs (.monet), hardware, plan, mapping and "
+                   "workload files (.yaml, .json)")
       ->required();
   add_output_options(*check, output);
   check->callback([&] { code = run_check(files, output); });
