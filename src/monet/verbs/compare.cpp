@@ -32,12 +32,7 @@ config::Tree read_run(const std::string& folder, std::vector<DocumentInput>& inp
   const std::string bytes = read_file(path);
   inputs.push_back({inputs.empty() ? "first" : "second", path, sha256_hex(bytes)});
   config::Tree tree = config::parse_json(bytes, path);
-  const Value root = tree.root();
-  const auto monet = root.is_map() ? root.find("monet") : std::nullopt;
-  const auto command = monet && monet->is_map() ? monet->find("command") : std::nullopt;
-  const auto result = root.is_map() ? root.find("result") : std::nullopt;
-  if (!command || !command->is_scalar() || command->text() != "evaluate" || !result || !result->is_map())
-    throw InputError(Diagnostic{.file = path, .message = "not the result of `monet evaluate --out`"});
+  document_part(tree, "evaluate", "result");
   return tree;
 }
 
@@ -166,7 +161,7 @@ RunComparison compare_runs(const std::string& first, const std::string& second) 
       out.options.push_back(fmt::format("{}{}: not possible: {}", prefix, run,
                                         reason && reason->is_scalar() ? reason->text() : "no reason given"));
   };
-  const Value ra = *a.root().find("result"), rb = *b.root().find("result");
+  const Value ra = document_part(a, "evaluate", "result"), rb = document_part(b, "evaluate", "result");
   bool has_modes = false;
   for (const char* mode : {"training", "inference"}) {
     const auto ma = ra.find(mode), mb = rb.find(mode);
