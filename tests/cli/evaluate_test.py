@@ -2,6 +2,7 @@
 
     python3 evaluate_test.py MONET [unittest arguments]
 """
+import csv
 import json
 import math
 import pathlib
@@ -49,7 +50,7 @@ class Evaluations(Commands):
         page = (self.folder / "run" / "report.html").read_text()
         self.assertIn(MODEL, page)
         self.assertNotIn("http://", page.replace("http://www.w3.org", ""))
-        compared = json.loads(self.ok("compare", "run", "again", "--json"))["result"]
+        compared = self.result("compare", "run", "again")
         self.assertTrue(all(not figure["parts"] for figure in compared["figures"]))
 
     def test_plans_that_are_not_legal_are_refused_where_they_say_so(self):
@@ -169,18 +170,67 @@ class Questions(Commands):
             self.assertIn(what, self.ok("explain", "run", what))
         self.assertIn("did you mean 'latency'?", self.refused("explain", "run", "latencyy"))
         result = json.loads((self.folder / "run" / "result.json").read_text())["result"]
-        sections = json.loads(self.ok("explain", "run", "energy", "--json"))["result"]["sections"]
+        for what in ("latency", "peak-memory", "layers.0", "layers.0.weight", "simd"):
+            self.assertEqual(what, self.result("explain", "run", what)["what"])
+        sections = self.result("explain", "run", "energy")["sections"]
         self.assertTrue(math.isclose(sections[0]["rows"][-1]["energy"], result["energy_pj"], rel_tol=1e-9))
 
     def test_more_bandwidth_is_never_slower_by_much(self):
-        points = json.loads(self.ok("sweep", MODEL, "--on", CHIP, "--vary", "offchip_bandwidth=1,4", "--json"))
-        latencies = [p["latency_cycles"] for p in points["result"]["points"]]
+        result = self.result("sweep", MODEL, "--on", CHIP, "--vary", "offchip_bandwidth=1,4")
+        latencies = [p["latency_cycles"] for p in result["points"]]
         self.assertLess(latencies[1], latencies[0])
         self.assertIn("--vary", self.refused("sweep", MODEL, "--on", CHIP, "--vary", "batch"))
+
+    def test_points_that_are_not_possible_have_a_reason_and_no_figures(self):
+        said = self.ok("sweep", MODEL, "--on", "diana", "--vary", "hidden=64,4096", "--mode", "both", "--out", "swept")
+        self.assertIn("hidden=4096, training: l2: no room for", said)
+        document = json.loads((self.folder / "swept" / "result.json").read_text())
+        if commands_test.jsonschema:
+            commands_test.validator("sweep").validate(document)
+        self.assertEqual("both", document["options"]["mode"])
+        points = document["result"]["points"]
+        self.assertEqual([True, True, False, False], [p["feasible"] for p in points])
+        rows = list(csv.DictReader((self.folder / "swept" / "points.csv").read_text().splitlines()))
+        self.assertEqual(["1", "1", "0", "0"], [row["feasible"] for row in rows])
+        for row, point in zip(rows, points):
+            self.assertEqual(row["reason"], point.get("reason", ""))
+            self.assertEqual(row["latency_cycles"] == "", "latency_cycles" not in point)
+
+    def test_what_was_not_possible_is_said_where_runs_are_compared(self):
+        self.ok("evaluate", "resnet18:image=32", "--on", CHIP, "--mode", "inference", "--out", "fits")
+        run = self.run_monet("evaluate", "resnet18:image=32", "--on", "diana", "--mode", "inference", "--out", "not")
+        self.assertEqual(1, run.returncode)
+        compared = self.result("compare", "fits", "not")
+        self.assertTrue(any("not possible" in line for line in compared["options"]))
+        self.assertTrue(all("first" not in figure and not figure["parts"] for figure in compared["figures"]))
+
+    def test_schemas_refuse_what_is_not_so(self):
+        if not commands_test.jsonschema:
+            self.skipTest("no python3-jsonschema")
+        self.ok("evaluate", MODEL, "--on", CHIP, "--out", "run")
+        breaks = {
+            ("sweep", MODEL, "--on", CHIP, "--vary", "batch=1"): [
+                lambda d: d["result"]["points"][0].pop("energy_pj"), lambda d: d["options"].pop("plan"),
+                lambda d: d["result"]["points"][0].update(feasible=False), lambda d: d["options"].update(more=1)],
+            ("compare", "run", "run"): [lambda d: d["result"]["figures"][0].pop("first"),
+                                        lambda d: d["result"]["figures"][1].update(unit="s")],
+            ("explain", "run", "latency"): [lambda d: d["result"].pop("mode"),
+                                            lambda d: d["result"]["sections"][0]["rows"].append({})],
+            ("verify", MODEL, "--on", CHIP): [lambda d: d["result"].pop("agrees"), lambda d: d["options"].pop("on")],
+            ("evaluate", MODEL, "--on", CHIP): [lambda d: d["result"].update(quirks=["stream"]),
+                                                lambda d: d["options"].update(more=1)],
+        }
+        for arguments, ways in breaks.items():
+            document = self.document(*arguments)
+            for way in ways:
+                broken = json.loads(json.dumps(document))
+                way(broken)
+                self.assertFalse(commands_test.validator(arguments[0]).is_valid(broken), arguments)
 
     def test_schedules_are_right_on_numbers(self):
         for chip in (CHIP, "fusemax"):
             self.assertIn("the schedule is right", self.ok("verify", MODEL, "--on", chip))
+            self.assertTrue(self.result("verify", MODEL, "--on", chip)["agrees"])
 
 
 if __name__ == "__main__":
