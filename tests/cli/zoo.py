@@ -70,16 +70,17 @@ def evaluate(monet, model, chip, mode, limit):
     return "FAIL" if fault else f"{seconds:.1f}" if possible else "-", fault, seconds
 
 
-def print_table(models, chips, cells):
+def print_table(models, chips, begun):
+    """Row by row, as they are done."""
     names = dict(zip(chips, string.ascii_lowercase + string.ascii_uppercase))
     width = max(map(len, models)) + 2
     print("".join(f"{names[chip]} {chip}\n" for chip in chips))
     print("seconds; -: not possible, with the inequality\n")
-    print(f"{'':{width}}{'':11}" + "".join(f"{names[chip]:>6}" for chip in chips))
+    print(f"{'':{width}}{'':11}" + "".join(f"{names[chip]:>6}" for chip in chips), flush=True)
     for model in models:
         for mode in MODES:
-            row = "".join(f"{cells[model, chip, mode][0]:>6}" for chip in chips)
-            print(f"{model:{width}}{mode:11}{row}")
+            row = "".join(f"{begun[model, chip, mode].result()[0]:>6}" for chip in chips)
+            print(f"{model:{width}}{mode:11}{row}", flush=True)
 
 
 def main():
@@ -97,9 +98,9 @@ def main():
         sys.exit("no such model or chip")
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
         begun = {(model, chip, mode): pool.submit(evaluate, monet, model, chip, mode, asked.seconds)
-                 for model in models for chip in chips for mode in MODES}
+                 for model in models for mode in MODES for chip in chips}
+        print_table(models, chips, begun)
         cells = {key: job.result() for key, job in begun.items()}
-    print_table(models, chips, cells)
     slow = sorted(((c[2], key) for key, c in cells.items() if c[2] > SLOW_S and not c[1]), reverse=True)
     if slow:
         print(f"\nlonger than {SLOW_S} s:")
