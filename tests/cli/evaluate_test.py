@@ -2,6 +2,7 @@
 
     python3 evaluate_test.py MONET [unittest arguments]
 """
+import csv
 import json
 import math
 import pathlib
@@ -49,7 +50,7 @@ class Evaluations(Commands):
         page = (self.folder / "run" / "report.html").read_text()
         self.assertIn(MODEL, page)
         self.assertNotIn("http://", page.replace("http://www.w3.org", ""))
-        compared = json.loads(self.ok("compare", "run", "again", "--json"))["result"]
+        compared = self.result("compare", "run", "again")
         self.assertTrue(all(not figure["parts"] for figure in compared["figures"]))
 
     def test_plans_that_are_not_legal_are_refused_where_they_say_so(self):
@@ -58,6 +59,19 @@ class Evaluations(Commands):
         self.assertIn("bad.yaml:4:", message)
         self.write("bad.yaml", "monet: plan\nnodes:\n  layers.0: {tiles: {Q: 2}}\n")
         self.assertIn("bad.yaml:3:", self.refused("evaluate", MODEL, "--on", CHIP, "--plan", "bad.yaml"))
+
+    def test_plans_are_checked(self):
+        self.ok("evaluate", MODEL, "--on", CHIP, "--out", "run")
+        self.assertIn("ok, plan, ", self.ok("check", "run/plan.yaml"))
+        self.write("bad.yaml", "monet: plan\nnodes:\n  layers.0: {tiels: {K: 2}}\n")
+        message = self.refused("check", "bad.yaml")
+        self.assertIn("bad.yaml:3:", message)
+        self.assertIn("did you mean 'tiles'?", message)
+        # Longer than what other files may be.
+        lines = "".join(f"  node{i}: {{tiles: {{K: 2}}}}\n" for i in range(70000))
+        self.write("long.yaml", "monet: plan\nnodes:\n" + lines)
+        self.assertIn("70000 entries", self.ok("check", "long.yaml"))
+        self.assertIn("no node is named", self.refused("evaluate", MODEL, "--on", CHIP, "--plan", "long.yaml"))
 
     def test_patterns_of_many_stars_take_no_time_and_match_what_they_say(self):
         stars = "*a" * 40 + "*zz"
@@ -93,6 +107,62 @@ class Evaluations(Commands):
         self.assertLess(2 * one, three["latency_cycles"])
 
 
+class Quirks(Commands):
+    MAPPING = """- {name: default, core_allocation: [0, 1, 2, 3], inter_core_tiling: ["K, 4"]}
+- {name: Relu, core_allocation: [0]}
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.write("mapping.yaml", self.MAPPING)
+        self.command = ("evaluate", MODEL, "--on", CHIP, "--plan", "mapping.yaml", "--quirks", "stream", "--mode")
+
+    def test_schedules_by_streams_rules_have_the_form_of_every_evaluation(self):
+        document = self.document(*self.command, "inference", "--out", "run")
+        r = document["result"]
+        self.assertEqual(["stream"], document["options"]["quirks"])
+        buckets = dict(r["energy_by_bucket_pj"])
+        total = buckets.pop("onchip") + sum(part for bucket in buckets.values() for part in bucket.values())
+        self.assertTrue(math.isclose(total, r["energy_pj"], rel_tol=1e-12))
+        self.assertEqual(r["tiles"], sum(node["tiles"] for node in r["nodes"]))
+        self.assertLessEqual(max(node["end_cycle"] for node in r["nodes"]), r["latency_cycles"])
+        ours = self.result("evaluate", MODEL, "--on", CHIP, "--mode", "inference", "--out", "ours")
+        self.assertEqual(set(r["peak_memory_bytes"]), set(ours["peak_memory_bytes"]))
+        self.assertIn("quirks: stream, default", self.ok("compare", "run", "ours"))
+        self.assertIn("run/result.json:", self.refused("explain", "run", "latency"))
+
+    def test_an_onnx_file_is_the_model_it_was_written_of(self):
+        self.ok("graph", MODEL, "--train", "none", "--write", "model.onnx")
+        written = self.result(self.command[0], "model.onnx", *self.command[2:], "inference")
+        self.assertEqual(self.result(*self.command, "inference"), written)
+        self.assertIn("its shapes are fixed", self.refused(self.command[0], "model.onnx", *self.command[2:], "inference",
+                                                           "--batch", "2"))
+
+    def test_stacks_are_what_is_fused(self):
+        alone = self.result(*self.command, "inference", "--stacks", "[0]")
+        self.assertEqual(list(range(5)), [node["group"] for node in alone["nodes"]])
+        two = self.result(*self.command, "inference", "--stacks", "[(0, layers.0.act), (2, 3, 4)]")
+        self.assertEqual([0, 0, 1, 1, 1], [node["group"] for node in two["nodes"]])
+        self.assertIn("there is no layer 5", self.refused(*self.command, "inference", "--stacks", "[(0, 5)]"))
+
+    def test_what_streams_model_does_not_know_is_refused(self):
+        for mode in ("training", "both"):
+            self.assertIn("Stream's model knows no training", self.refused(*self.command, mode))
+        self.assertIn("--precision", self.refused(*self.command, "inference", "--precision", "fp16"))
+        self.assertIn("--trace", self.refused(*self.command, "inference", "--trace", "trace.json"))
+        self.assertIn("needs a mapping file",
+                      self.refused("evaluate", MODEL, "--on", CHIP, "--mode", "inference", "--quirks", "stream"))
+        self.write("mapping.yaml", "monet: plan\n")
+        self.assertIn("a plan of MONET's own", self.refused(*self.command, "inference"))
+        self.assertIn("did you mean 'stream'?", self.refused("evaluate", MODEL, "--on", CHIP, "--quirks", "strem"))
+
+    def test_where_stream_would_stop_the_reason_is_said(self):
+        self.write("mapping.yaml", "- {name: default, core_allocation: [0, 1]}\n")
+        document = self.document(*self.command, "inference", exit_code=1)
+        self.assertFalse(document["result"]["feasible"])
+        self.assertIn("genetic search", document["result"]["reason"])
+
+
 class Questions(Commands):
     def test_explanations_of_a_run(self):
         self.ok("evaluate", MODEL, "--on", CHIP, "--out", "run")
@@ -100,18 +170,67 @@ class Questions(Commands):
             self.assertIn(what, self.ok("explain", "run", what))
         self.assertIn("did you mean 'latency'?", self.refused("explain", "run", "latencyy"))
         result = json.loads((self.folder / "run" / "result.json").read_text())["result"]
-        sections = json.loads(self.ok("explain", "run", "energy", "--json"))["result"]["sections"]
+        for what in ("latency", "peak-memory", "layers.0", "layers.0.weight", "simd"):
+            self.assertEqual(what, self.result("explain", "run", what)["what"])
+        sections = self.result("explain", "run", "energy")["sections"]
         self.assertTrue(math.isclose(sections[0]["rows"][-1]["energy"], result["energy_pj"], rel_tol=1e-9))
 
     def test_more_bandwidth_is_never_slower_by_much(self):
-        points = json.loads(self.ok("sweep", MODEL, "--on", CHIP, "--vary", "offchip_bandwidth=1,4", "--json"))
-        latencies = [p["latency_cycles"] for p in points["result"]["points"]]
+        result = self.result("sweep", MODEL, "--on", CHIP, "--vary", "offchip_bandwidth=1,4")
+        latencies = [p["latency_cycles"] for p in result["points"]]
         self.assertLess(latencies[1], latencies[0])
         self.assertIn("--vary", self.refused("sweep", MODEL, "--on", CHIP, "--vary", "batch"))
+
+    def test_points_that_are_not_possible_have_a_reason_and_no_figures(self):
+        said = self.ok("sweep", MODEL, "--on", "diana", "--vary", "hidden=64,4096", "--mode", "both", "--out", "swept")
+        self.assertIn("hidden=4096, training: l2: no room for", said)
+        document = json.loads((self.folder / "swept" / "result.json").read_text())
+        if commands_test.jsonschema:
+            commands_test.validator("sweep").validate(document)
+        self.assertEqual("both", document["options"]["mode"])
+        points = document["result"]["points"]
+        self.assertEqual([True, True, False, False], [p["feasible"] for p in points])
+        rows = list(csv.DictReader((self.folder / "swept" / "points.csv").read_text().splitlines()))
+        self.assertEqual(["1", "1", "0", "0"], [row["feasible"] for row in rows])
+        for row, point in zip(rows, points):
+            self.assertEqual(row["reason"], point.get("reason", ""))
+            self.assertEqual(row["latency_cycles"] == "", "latency_cycles" not in point)
+
+    def test_what_was_not_possible_is_said_where_runs_are_compared(self):
+        self.ok("evaluate", "resnet18:image=32", "--on", CHIP, "--mode", "inference", "--out", "fits")
+        run = self.run_monet("evaluate", "resnet18:image=32", "--on", "diana", "--mode", "inference", "--out", "not")
+        self.assertEqual(1, run.returncode)
+        compared = self.result("compare", "fits", "not")
+        self.assertTrue(any("not possible" in line for line in compared["options"]))
+        self.assertTrue(all("first" not in figure and not figure["parts"] for figure in compared["figures"]))
+
+    def test_schemas_refuse_what_is_not_so(self):
+        if not commands_test.jsonschema:
+            self.skipTest("no python3-jsonschema")
+        self.ok("evaluate", MODEL, "--on", CHIP, "--out", "run")
+        breaks = {
+            ("sweep", MODEL, "--on", CHIP, "--vary", "batch=1"): [
+                lambda d: d["result"]["points"][0].pop("energy_pj"), lambda d: d["options"].pop("plan"),
+                lambda d: d["result"]["points"][0].update(feasible=False), lambda d: d["options"].update(more=1)],
+            ("compare", "run", "run"): [lambda d: d["result"]["figures"][0].pop("first"),
+                                        lambda d: d["result"]["figures"][1].update(unit="s")],
+            ("explain", "run", "latency"): [lambda d: d["result"].pop("mode"),
+                                            lambda d: d["result"]["sections"][0]["rows"].append({})],
+            ("verify", MODEL, "--on", CHIP): [lambda d: d["result"].pop("agrees"), lambda d: d["options"].pop("on")],
+            ("evaluate", MODEL, "--on", CHIP): [lambda d: d["result"].update(quirks=["stream"]),
+                                                lambda d: d["options"].update(more=1)],
+        }
+        for arguments, ways in breaks.items():
+            document = self.document(*arguments)
+            for way in ways:
+                broken = json.loads(json.dumps(document))
+                way(broken)
+                self.assertFalse(commands_test.validator(arguments[0]).is_valid(broken), arguments)
 
     def test_schedules_are_right_on_numbers(self):
         for chip in (CHIP, "fusemax"):
             self.assertIn("the schedule is right", self.ok("verify", MODEL, "--on", chip))
+            self.assertTrue(self.result("verify", MODEL, "--on", chip)["agrees"])
 
 
 if __name__ == "__main__":

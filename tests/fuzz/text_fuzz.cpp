@@ -5,8 +5,10 @@
 
 #include "monet/base/diagnostic.h"
 #include "monet/graph/text.h"
+#include "monet/graph/verify.h"
 
-// Any bytes are a graph or an InputError; and a graph, once printed, is read back as the same graph.
+// Any bytes are a graph or an InputError; a graph, once printed, is read back as the same graph; and whatever is wrong
+// with it can be said.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace monet;
   Graph graph;
@@ -18,5 +20,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::string text = print(graph);
   if (print(parse_graph(text, "printed")) != text) std::abort();
+  faults(graph);
   return 0;
 }

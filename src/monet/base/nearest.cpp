@@ -38,6 +38,8 @@ std::string nearest(std::string_view name, std::span<const std::string> candidat
   std::size_t best_distance =
       name.size() < 4 ? std::min<std::size_t>(2, name.size()) : std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    // Lengths alone may tell that it is too far.
+    if (std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size()) >= best_distance) continue;
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {
       best_distance = distance;

@@ -8,6 +8,7 @@
 #include "monet/base/file.h"
 #include "monet/cli/clock.h"
 #include "monet/report/trace.h"
+#include "monet/verbs/evaluate_stream.h"
 
 namespace monet::cli {
 namespace {
@@ -24,14 +25,33 @@ std::string with_suffix(const std::string& path, const std::string& suffix) {
   return (p.parent_path() / (p.stem().string() + "_" + suffix + p.extension().string())).string();
 }
 
+int run_evaluate_stream(const EvaluateCommand& command, const Output& output) {
+  const Clock clock;
+  if (!command.trace.empty())
+    throw InputError(Diagnostic{
+        .where = "--trace", .message = "there is no trace of Stream's schedules", .hint = "--json lists the layers"});
+  const StreamEvaluation run = evaluate_stream(command.request);
+  if (!output.quiet) print_diagnostics(run.warnings);
+  const std::string document =
+      dump(Document{"evaluate", run.inputs, stream_options_json(command.request), json(run), clock.seconds()});
+  if (!command.out.empty()) {
+    make_folder(command.out);
+    write_file(command.out + "/result.json", document);
+  }
+  fmt::print("{}", output.json ? document : text(run, command.request));
+  return run.is_feasible() ? 0 : 1;
+}
+
 }  // namespace
 
 int run_evaluate(const EvaluateCommand& command, const Output& output) {
+  if (!command.quirks.empty() && !parse_schedule_quirks(command.quirks).empty())
+    return run_evaluate_stream(command, output);
   const Clock clock;
   const EvaluateRun run = evaluate(command.request);
   if (!output.quiet) print_diagnostics(run.warnings);
   const std::string document =
-      dump(Document{"evaluate", run.inputs, options_json(command.request, run), json(run), clock.seconds()});
+      dump(Document{"evaluate", run.inputs, options_json(command.request), json(run), clock.seconds()});
   if (!command.out.empty()) {
     make_folder(command.out);
     for (const Evaluated& mode : run.modes) {
@@ -56,14 +76,9 @@ int run_sweep(const SweepCommand& command, const Output& output) {
   const Clock clock;
   const Sweep result = sweep(command.request);
   if (!output.quiet) print_diagnostics(result.warnings);
-  const EvaluateRequest& base = command.request.base;
-  const std::string document = dump(Document{"sweep", result.inputs,
-                                             Json::object()
-                                                 .set("model", base.model.model)
-                                                 .set("on", base.hardware)
-                                                 .set("mode", base.mode)
-                                                 .set("vary", Json(command.request.vary)),
-                                             json(result), clock.seconds()});
+  const std::string document =
+      dump(Document{"sweep", result.inputs, options_json(command.request.base).set("vary", Json(command.request.vary)),
+                    json(result), clock.seconds()});
   if (!command.out.empty()) {
     make_folder(command.out);
     write_file(command.out + "/points.csv", csv(result));
@@ -91,9 +106,9 @@ int run_verify_schedule(const VerifyScheduleRequest& request, const Output& outp
   const VerifiedSchedule verified = verify_schedule(request);
   if (!output.quiet) print_diagnostics(verified.run.warnings);
   if (output.json)
-    fmt::print("{}", dump(Document{"verify", verified.run.inputs,
-                                   options_json(request.evaluate, verified.run).set("seed", request.seed),
-                                   json(verified), clock.seconds()}));
+    fmt::print("{}",
+               dump(Document{"verify", verified.run.inputs, options_json(request.evaluate).set("seed", request.seed),
+                             json(verified), clock.seconds()}));
   else
     fmt::print("{}", text(verified, request));
   return verified.agrees ? 0 : 1;

@@ -12,8 +12,9 @@ namespace monet::cli {
 
 struct EvaluateCommand {
   EvaluateRequest request{};
-  std::string out{};    // a folder for the result
-  std::string trace{};  // a file for Perfetto
+  std::string out{};     // a folder for the result
+  std::string trace{};   // a file for Perfetto
+  std::string quirks{};  // whose schedule: ours, or that of a reference tool
 };
 
 struct SweepCommand {

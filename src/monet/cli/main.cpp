@@ -279,8 +279,8 @@ int parse_and_run(int argc, char** argv) {
   CLI::App* check = app.add_subcommand("check", "is this input sound?");
   check
       ->add_option("FILE", files,
-                   "files MONET reads: ONNX models (.onnx), text graphs (.monet), hardware, mapping and workload files "
-                   "(.yaml, .json)")
+                   "files MONET reads: ONNX models (.onnx), text graphs (.monet), hardware, plan, mapping and "
+                   "workload files (.yaml, .json)")
       ->required();
   add_output_options(*check, output);
   check->callback([&] { code = run_check(files, output); });
@@ -311,6 +311,8 @@ int parse_and_run(int argc, char** argv) {
   add_evaluate_options(*evaluate, evaluate_command.request, raw_evaluate);
   evaluate->add_option("--out", evaluate_command.out,
                        "write result.json, plan.yaml and report.html into this folder (for explain and compare)");
+  evaluate->add_option("--quirks", evaluate_command.quirks,
+                       "stream: the schedule that Stream makes, defects included, of a mapping file (inference only)");
   evaluate->add_option("--trace", evaluate_command.trace, "write the timeline for ui.perfetto.dev or chrome://tracing");
   add_output_options(*evaluate, output);
   evaluate->callback([&] {

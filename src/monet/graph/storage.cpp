@@ -1,5 +1,6 @@
 #include "monet/graph/storage.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "monet/graph/cut.h"
@@ -11,7 +12,9 @@ namespace {
 constexpr std::size_t kManyBoxes = 16, kAllBoxes = std::size_t{1} << 20;
 
 bool shares_storage(const Graph& graph, const Node& node) {
-  if (!is_single_work(node.op)) return false;
+  const bool has_outputs =
+      std::any_of(node.outputs.begin(), node.outputs.end(), [](TensorId t) { return t != kNoTensor; });
+  if (!is_single_work(node.op) || !has_outputs) return false;
   const bool may_be = std::holds_alternative<View>(node.op) || std::holds_alternative<Expand>(node.op) ||
                       std::holds_alternative<Transpose>(node.op) || std::holds_alternative<Split>(node.op) ||
                       std::holds_alternative<Slice>(node.op);

@@ -8,6 +8,7 @@
 
 #include "monet/base/assert.h"
 #include "monet/graph/infer.h"
+#include "monet/graph/storage.h"
 
 namespace monet {
 namespace {
@@ -25,9 +26,11 @@ class Verifier {
     check_types();
     check_phases();
     check_overwrites();
-    check_accumulation();
     check_recompute();
     check_barriers();
+    if (!faults_.empty()) return std::move(faults_);  // storage is that of a graph sound so far
+    check_storage();
+    check_accumulation();
     return std::move(faults_);
   }
 
@@ -148,24 +151,7 @@ class Verifier {
     }
   }
 
-  // Readers of a value, through views of it, in node order.
-  void collect_readers() {
-    readers_.assign(g_.tensors.size(), {});
-    std::vector<TensorId> root(g_.tensors.size());
-    for (std::uint32_t t = 0; t < root.size(); ++t) root[t] = TensorId{t};
-    for (std::uint32_t n = 0; n < g_.nodes.size(); ++n) {
-      const Node& node = g_.nodes[n];
-      for (const auto* list : {&node.inputs, &node.holds})
-        for (const TensorId t : *list)
-          if (t != kNoTensor) readers_[root[t.index()].index()].push_back(NodeId{n});
-      if (std::holds_alternative<View>(node.op) && node.outputs[0] != kNoTensor && node.inputs[0] != kNoTensor)
-        root[node.outputs[0].index()] = root[node.inputs[0].index()];
-    }
-  }
-
   void check_overwrites() {
-    collect_readers();
-    std::vector<TensorId> writer(g_.tensors.size(), kNoTensor);
     for (std::uint32_t t = 0; t < g_.tensors.size(); ++t) {
       const Tensor& fresh = g_.tensors[t];
       const TensorId old = fresh.overwrites;
@@ -177,20 +163,64 @@ class Verifier {
       }
       if (g_[old].shape != fresh.shape || g_[old].format != fresh.format)
         fault("'{}' overwrites '{}' of another shape or format", fresh.name, tensor_name(old));
-      if (writer[old.index()] != kNoTensor)
-        fault("'{}' is overwritten twice, by '{}' and '{}'", tensor_name(old), tensor_name(writer[old.index()]),
-              fresh.name);
-      writer[old.index()] = TensorId{t};
       if (producer_[old.index()] != kNoNode && producer_[old.index()].value >= by.value)
         fault("'{}' overwrites '{}' before it exists", fresh.name, tensor_name(old));
-      for (const NodeId reader : readers_[old.index()])
-        if (reader.value > by.value)
+    }
+  }
+
+  // The value whose elements a tensor shows: itself, or what it is a view of.
+  void find_values(const Storage& storage) {
+    value_.resize(g_.tensors.size());
+    for (std::uint32_t t = 0; t < value_.size(); ++t) value_[t] = TensorId{t};
+    readers_.assign(g_.tensors.size(), {});
+    for (std::uint32_t n = 0; n < g_.nodes.size(); ++n) {
+      const Node& node = g_.nodes[n];
+      for (const auto* list : {&node.inputs, &node.holds})
+        for (const TensorId t : *list)
+          if (t != kNoTensor) readers_[value_[t.index()].index()].push_back({NodeId{n}, t});
+      if (!storage.is_view(NodeId{n})) continue;
+      for (const TensorId t : node.outputs)
+        if (t != kNoTensor) value_[t.index()] = value_[node.inputs[0].index()];
+    }
+  }
+
+  // Whether two tensors of one value have an element in common. Views of so many runs that it takes long to tell are
+  // taken for apart.
+  bool overlap(const Storage& storage, TensorId a, TensorId b) const {
+    const TensorId value = value_[a.index()];
+    if (a == b || a == value || b == value) return true;
+    constexpr std::size_t kMost = 1'000'000;
+    const std::vector<Region> x = storage.boxes(a, whole(g_[a].shape), true),
+                              y = storage.boxes(b, whole(g_[b].shape), true);
+    if (x.size() > kMost / std::max<std::size_t>(1, y.size())) return false;
+    return std::any_of(x.begin(), x.end(), [&](const Region& p) {
+      return std::any_of(y.begin(), y.end(), [&](const Region& q) { return elements(intersection(p, q)) > 0; });
+    });
+  }
+
+  // Once a place was overwritten, nobody reads what was there, as a whole or through a view, and nobody overwrites it
+  // again.
+  void check_storage() {
+    const Storage storage(g_);
+    find_values(storage);
+    overwritten_by_.assign(g_.tensors.size(), {});
+    for (std::uint32_t t = 0; t < g_.tensors.size(); ++t) {
+      const TensorId old = g_.tensors[t].overwrites;
+      if (old == kNoTensor) continue;
+      const NodeId by = producer_[t];
+      std::vector<TensorId>& others = overwritten_by_[value_[old.index()].index()];
+      for (const TensorId other : others)
+        if (overlap(storage, old, g_[other].overwrites))
+          fault("'{}' is overwritten twice, by '{}' and '{}'", tensor_name(old), tensor_name(other), tensor_name({t}));
+      others.push_back(TensorId{t});
+      for (const auto& [reader, read] : readers_[value_[old.index()].index()])
+        if (reader.value > by.value && overlap(storage, old, read))
           fault("node '{}' reads '{}' after '{}' has overwritten it", g_[reader].name, tensor_name(old), g_[by].name);
     }
     for (const TensorId t : g_.outputs)
-      if (writer[t.index()] != kNoTensor)
-        fault("output '{}' is overwritten by '{}'", tensor_name(t), tensor_name(writer[t.index()]));
-    overwritten_by_ = std::move(writer);
+      for (const TensorId fresh : overwritten_by_[value_[t.index()].index()])
+        if (overlap(storage, t, g_[fresh].overwrites))
+          fault("output '{}' is overwritten by '{}'", tensor_name(t), tensor_name(fresh));
   }
 
   // The update follows the last microbatch: it may not read a gradient that is still to be added to.
@@ -199,12 +229,10 @@ class Verifier {
       if (node.phase != Phase::Update) continue;
       for (const TensorId t : node.inputs) {
         if (t == kNoTensor || g_[t].category != Category::Gradient) continue;
-        const TensorId next = overwritten_by_[t.index()];
-        const bool pending = next != kNoTensor && producer_[next.index()] != kNoNode &&
-                             g_[producer_[next.index()]].phase != Phase::Update;
-        if (pending)
-          fault("update '{}' reads gradient '{}' before '{}' has added to it", node.name, tensor_name(t),
-                tensor_name(next));
+        for (const TensorId next : overwritten_by_[value_[t.index()].index()])
+          if (g_[producer_[next.index()]].phase != Phase::Update)
+            fault("update '{}' reads gradient '{}' before '{}' has added to it", node.name, tensor_name(t),
+                  tensor_name(next));
       }
     }
   }
@@ -257,8 +285,9 @@ class Verifier {
   const Graph& g_;
   std::vector<std::string> faults_;
   std::vector<NodeId> producer_;
-  std::vector<std::vector<NodeId>> readers_;
-  std::vector<TensorId> overwritten_by_;
+  std::vector<TensorId> value_;                                    // by tensor
+  std::vector<std::vector<std::pair<NodeId, TensorId>>> readers_;  // by value: nodes in order, and what they read of it
+  std::vector<std::vector<TensorId>> overwritten_by_;              // by value
 };
 
 }  // namespace

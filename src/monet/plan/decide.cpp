@@ -18,6 +18,8 @@
 namespace monet::plan {
 namespace {
 
+constexpr std::size_t kHints = 20;
+
 // '*' stands for any letters. What the last '*' took is the only thing ever taken back.
 bool matches(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, taken = 0;
@@ -179,6 +181,7 @@ class Decision {
 
   void match_nodes() {
     entry_of_.assign(graph_.nodes.size(), nullptr);
+    std::size_t unknown = 0;
     for (const NodePlan& entry : plan_.nodes) {
       bool is_used = false;
       if (entry.node.find('*') == std::string::npos) {
@@ -194,9 +197,11 @@ class Decision {
             is_used = true;
           }
       }
-      if (!is_used)
-        fault("nodes/" + entry.node, fmt::format("no node is named '{}'", entry.node),
-              did_you_mean(entry.node, node_names(), "`monet graph MODEL --text` lists them"));
+      if (is_used) continue;
+      // A plan of another graph has thousands of them: nobody reads that many hints.
+      const std::string otherwise = "`monet graph MODEL --text` lists them";
+      fault("nodes/" + entry.node, fmt::format("no node is named '{}'", entry.node),
+            unknown++ < kHints ? did_you_mean(entry.node, node_names(), otherwise) : otherwise);
     }
   }
 

@@ -261,6 +261,10 @@ bool looks_like_plan(const Value& root) {
   return form && form->is_scalar() && form->text() == "plan";
 }
 
+bool looks_like_plan(std::string_view text, const std::string& path) {
+  return looks_like_plan(config::parse_yaml(text, path, kLimits).root());
+}
+
 ParsedPlan parse_plan(std::string_view text, const std::string& path) {
   const config::Tree tree = config::parse_yaml(text, path, kLimits);
   ParsedPlan parsed{.file = path};

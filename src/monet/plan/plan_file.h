@@ -26,6 +26,8 @@ struct ParsedPlan {
 ParsedPlan parse_plan(std::string_view text, const std::string& path);
 
 bool looks_like_plan(const config::Value& root);  // monet: plan
+// Of a file that may be as long as a plan of every node. Throws InputError if it is no YAML.
+bool looks_like_plan(std::string_view text, const std::string& path);
 
 // Gives a diagnostic the place of a part, or of what the part belongs to (decide.h: Places).
 void locate(const ParsedPlan& parsed, const std::string& part, Diagnostic& diagnostic);

@@ -1,7 +1,13 @@
 #pragma once
+#include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "monet/base/config.h"
+#include "monet/base/config_section.h"
 #include "monet/base/json.h"
 
 namespace monet {
@@ -19,6 +25,19 @@ struct Document {
   double elapsed_s = 0;
 };
 std::string dump(const Document& document);
+
+// ---- Documents read again ----
+
+// The verb that wrote it; empty if this is no such document.
+std::string verb_of(const config::Value& root);
+
+// A part of a document of `verb`: "options", "result". Throws InputError if it is none, or another verb's.
+config::Value document_part(const config::Tree& document, std::string_view verb, std::string_view part);
+
+// Options that most verbs have: "set", parameters of the chip, and "dims", sizes of the model.
+void read_settings(config::Section& options, config::Findings& findings,
+                   std::vector<std::pair<std::string, std::string>>& parameters,
+                   std::map<std::string, std::int64_t>& dims);
 
 // The version of the tool.
 std::string version();

@@ -33,6 +33,17 @@ std::string byte_count(std::uint64_t bytes) {
 
 std::string scientific(double value) { return fmt::format("{:.1e}", value); }
 
+std::string seconds_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.4g} ms", seconds * 1e3);
+  return fmt::format("{:.4g} us", seconds * 1e6);
+}
+
+std::string share_text(double part, double whole) {
+  const double share = whole > 0 ? 100 * part / whole : 0;
+  return share >= 9.95 || share == 0 ? fmt::format("{:.0f} %", share) : fmt::format("{:.1f} %", share);
+}
+
 Table::Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
 void Table::row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 

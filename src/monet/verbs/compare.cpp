@@ -32,12 +32,7 @@ config::Tree read_run(const std::string& folder, std::vector<DocumentInput>& inp
   const std::string bytes = read_file(path);
   inputs.push_back({inputs.empty() ? "first" : "second", path, sha256_hex(bytes)});
   config::Tree tree = config::parse_json(bytes, path);
-  const Value root = tree.root();
-  const auto monet = root.is_map() ? root.find("monet") : std::nullopt;
-  const auto command = monet && monet->is_map() ? monet->find("command") : std::nullopt;
-  const auto result = root.is_map() ? root.find("result") : std::nullopt;
-  if (!command || !command->is_scalar() || command->text() != "evaluate" || !result || !result->is_map())
-    throw InputError(Diagnostic{.file = path, .message = "not the result of `monet evaluate --out`"});
+  document_part(tree, "evaluate", "result");
   return tree;
 }
 
@@ -47,6 +42,15 @@ std::optional<double> number(const std::optional<Value>& value) {
   double out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+// A value as a line shows it: "8", "stream", "name=value, …".
+std::string words(const Value& value) {
+  if (value.is_scalar()) return std::string(value.text());
+  std::string out;
+  for (std::size_t i = 0; (value.is_map() || value.is_sequence()) && i < value.size(); ++i)
+    out += (i > 0 ? ", " : "") + (value.is_map() ? std::string(value.key(i).text()) + "=" : "") + words(value[i]);
   return out;
 }
 
@@ -91,22 +95,29 @@ std::vector<Difference> differences(const std::map<std::string, double>& a, cons
 }
 
 void add_figures(const std::string& prefix, const Value& a, const Value& b, RunComparison& out) {
+  // Of schedules by other tools' rules not every figure is known, of impossible ones none: what one of them lacks is no
+  // difference.
   const auto total = [&](std::string_view key) {
-    return Difference{std::string(key), number(a.find(key)).value_or(0), number(b.find(key)).value_or(0)};
+    const auto x = number(a.find(key)), y = number(b.find(key));
+    return x && y ? Difference{std::string(key), *x, *y} : Difference();
   };
   const auto parts = [&](std::string_view key) {
     std::map<std::string, double> x, y;
-    if (const auto v = a.find(key)) flatten(*v, "", x);
-    if (const auto v = b.find(key)) flatten(*v, "", y);
+    const auto v = a.find(key), w = b.find(key);
+    if (!v || !w) return std::vector<Difference>();
+    flatten(*v, "", x);
+    flatten(*w, "", y);
     return differences(x, y);
   };
   const auto nodes = [&](std::string_view figure) {
-    return differences(by_name(a, "nodes", figure), by_name(b, "nodes", figure));
+    const std::map<std::string, double> x = by_name(a, "nodes", figure), y = by_name(b, "nodes", figure);
+    return x.empty() || y.empty() ? std::vector<Difference>() : differences(x, y);
   };
   out.figures.push_back(
       {prefix + "latency, by phase", "cycles", total("latency_cycles"), parts("latency_by_phase_cycles")});
   out.figures.push_back({prefix + "busy cycles of the nodes", "cycles", Difference(), nodes("busy_cycles")});
   out.figures.push_back({prefix + "energy, by part", "pJ", total("energy_pj"), parts("energy_breakdown_pj")});
+  out.figures.push_back({prefix + "energy, by bucket", "pJ", Difference(), parts("energy_by_bucket_pj")});
   out.figures.push_back({prefix + "energy, by phase", "pJ", total("energy_pj"), parts("energy_by_phase_pj")});
   out.figures.push_back({prefix + "energy of the nodes", "pJ", Difference(), nodes("energy_pj")});
   out.figures.push_back({prefix + "peak memory", "B", total("peak_total_bytes"), parts("peak_memory_bytes")});
@@ -133,28 +144,38 @@ RunComparison compare_runs(const std::string& first, const std::string& second) 
   const auto options = [](const config::Tree& tree) {
     std::map<std::string, std::string> values;
     const auto found = tree.root().find("options");
-    for (std::size_t i = 0; found && found->is_map() && i < found->size(); ++i)
-      if ((*found)[i].is_scalar()) values[std::string(found->key(i).text())] = std::string((*found)[i].text());
+    for (std::size_t i = 0; found && found->is_map() && i < found->size(); ++i) {
+      const std::string key(found->key(i).text());
+      values[key] = words((*found)[i]);
+    }
     return values;
   };
-  std::map<std::string, std::string> x = options(a), y = options(b);
-  for (const auto& [key, value] : y) x.try_emplace(key, "none");
-  for (const auto& [key, value] : x) {
-    const auto at = y.find(key);
-    const std::string other = at == y.end() ? "none" : at->second;
-    if (value != other)
-      out.options.push_back(
-          fmt::format("{}: {}, {}", key, value.empty() ? "default" : value, other.empty() ? "default" : other));
-  }
-  const Value ra = *a.root().find("result"), rb = *b.root().find("result");
+  const std::map<std::string, std::string> x = options(a), y = options(b);
+  for (const auto& [key, value] : x)
+    if (const auto at = y.find(key); at != y.end() && at->second != value)
+      out.options.push_back(fmt::format("{}: {}, {}", key, value.empty() ? "default" : value,
+                                        at->second.empty() ? "default" : at->second));
+  const auto say_impossible = [&](const std::string& prefix, const Value& result, const std::string& run) {
+    const auto feasible = result.find("feasible"), reason = result.find("reason");
+    if (feasible && feasible->is_scalar() && feasible->text() == "false")
+      out.options.push_back(fmt::format("{}{}: not possible: {}", prefix, run,
+                                        reason && reason->is_scalar() ? reason->text() : "no reason given"));
+  };
+  const Value ra = document_part(a, "evaluate", "result"), rb = document_part(b, "evaluate", "result");
   bool has_modes = false;
   for (const char* mode : {"training", "inference"}) {
     const auto ma = ra.find(mode), mb = rb.find(mode);
     if (!ma || !mb || !ma->is_map() || !mb->is_map()) continue;
     has_modes = true;
-    add_figures(std::string(mode) + " ", *ma, *mb, out);
+    const std::string prefix = std::string(mode) + " ";
+    say_impossible(prefix, *ma, first);
+    say_impossible(prefix, *mb, second);
+    add_figures(prefix, *ma, *mb, out);
   }
-  if (!has_modes) add_figures("", ra, rb, out);
+  if (has_modes) return out;
+  say_impossible("", ra, first);
+  say_impossible("", rb, second);
+  add_figures("", ra, rb, out);
   return out;
 }
 

@@ -31,8 +31,7 @@ plan::ParsedPlan read_plan(const EvaluateRequest& request, const hardware::Hardw
     const bool is_new = std::none_of(run.inputs.begin(), run.inputs.end(),
                                      [](const DocumentInput& input) { return input.name == "plan"; });
     if (is_new) run.inputs.push_back({"plan", request.plan, sha256_hex(bytes)});
-    const config::Tree tree = config::parse_yaml(bytes, request.plan);
-    parsed = plan::looks_like_plan(tree.root())
+    parsed = plan::looks_like_plan(bytes, request.plan)
                  ? plan::parse_plan(bytes, request.plan)
                  : plan::parse_stream_plan(bytes, request.plan, plan::stream_context(hardware, graph));
     run.warnings.insert(run.warnings.end(), parsed.warnings.begin(), parsed.warnings.end());

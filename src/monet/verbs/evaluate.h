@@ -85,7 +85,7 @@ std::string page(const EvaluateRun& run, const Evaluated& mode, const EvaluateRe
 
 std::string text(const EvaluateRun& run, const EvaluateRequest& request);
 Json json(const EvaluateRun& run);
-Json options_json(const EvaluateRequest& request, const EvaluateRun& run);
+Json options_json(const EvaluateRequest& request);
 // The request that options_json was made of.
 EvaluateRequest evaluate_request_of(const std::string& result_json, const std::string& path);
 

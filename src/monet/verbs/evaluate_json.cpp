@@ -154,8 +154,8 @@ Json json(const EvaluateRun& run) {
   return out;
 }
 
-Json options_json(const EvaluateRequest& r, const EvaluateRun& run) {
-  Json out = options_json(r.model, run.modes.front().prepared);
+Json options_json(const EvaluateRequest& r) {
+  Json out = options_json(r.model, Prepared());
   Json parameters = Json::object();
   for (const auto& [name, value] : r.parameters) parameters.set(name, value);
   // What the user asked for: the default hangs on the mode.
@@ -166,21 +166,21 @@ Json options_json(const EvaluateRequest& r, const EvaluateRun& run) {
       .set("plan", r.plan)
       .set("stacks", r.stacks)
       .set("wgrad", r.im2col_weight_gradient ? "im2col" : "direct")
-      .set("iterations", r.iterations);
+      .set("iterations", r.iterations)
+      .set("quirks", Json::array());
 }
 
 EvaluateRequest evaluate_request_of(const std::string& result_json, const std::string& path) {
   const config::Tree tree = config::parse_json(result_json, path);
   config::Findings findings;
   EvaluateRequest r;
-  const config::Value root = tree.root();
-  const std::optional<config::Value> monet = root.is_map() ? root.find("monet") : std::nullopt,
-                                     options = root.is_map() ? root.find("options") : std::nullopt;
-  const std::optional<config::Value> command = monet && monet->is_map() ? monet->find("command") : std::nullopt;
-  if (!options || !options->is_map() || !command || !command->is_scalar() || command->text() != "evaluate")
-    findings.error(root, "not the result of `monet evaluate --out`");
-  findings.throw_if_failed();
-  config::Section s(*options, "'options'", config::Dialect::Strict, findings);
+  const config::Value options = document_part(tree, "evaluate", "options");
+  if (const auto quirks = options.find("quirks"); quirks && quirks->is_sequence() && quirks->size() > 0) {
+    findings.error(*quirks, "a schedule by Stream's rules, which keep no reasons",
+                   "evaluate without --quirks stream to have it explained");
+    findings.throw_if_failed();
+  }
+  config::Section s(options, "'options'", config::Dialect::Strict, findings);
   const auto take = [&](std::string_view key, std::string& into) {
     if (std::optional<std::string> value = s.text(key)) into = std::move(*value);
   };
@@ -208,17 +208,8 @@ EvaluateRequest evaluate_request_of(const std::string& result_json, const std::s
   m.strict = s.boolean("strict").value_or(false);
   m.clip_norm = s.number("clip", {.least = 0});
   r.iterations = s.integer("iterations", {.least = 1}).value_or(1);
-  for (const std::string_view key : {"set", "dims"})
-    if (const std::optional<config::Value> map = s.find(key); map && map->is_map())
-      for (std::size_t i = 0; i < map->size(); ++i) {
-        const std::string name((map->key(i)).text());
-        if (!(*map)[i].is_scalar()) continue;
-        if (key == "set")
-          r.parameters.emplace_back(name, std::string((*map)[i].text()));
-        else if (const auto value =
-                     config::read_integer((*map)[i], name, {.least = 1}, config::Dialect::Strict, findings))
-          m.dims[name] = *value;
-      }
+  s.find("quirks");
+  read_settings(s, findings, r.parameters, m.dims);
   s.finish();
   findings.throw_if_failed();
   return r;

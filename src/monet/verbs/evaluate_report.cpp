@@ -16,24 +16,13 @@ using schedule::Evaluation;
 
 constexpr std::size_t kNodesShown = 8, kBoundsShown = 4, kStoresShown = 6;
 
-std::string percent(double part, double whole) {
-  const double share = whole > 0 ? 100 * part / whole : 0;
-  return share >= 9.95 || share == 0 ? fmt::format("{:.0f} %", share) : fmt::format("{:.1f} %", share);
-}
-
-std::string seconds_text(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.4g} ms", seconds * 1e3);
-  return fmt::format("{:.4g} us", seconds * 1e6);
-}
-
 std::string bytes_text(double bytes) { return byte_count(static_cast<std::uint64_t>(bytes)); }
 
 template <class Values, class Name>
 std::string parts_text(const Values& values, double sum, Name name_of) {
   std::string out;
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[i] > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name_of(i), percent(values[i], sum));
+    if (values[i] > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name_of(i), share_text(values[i], sum));
   return out;
 }
 
@@ -50,10 +39,10 @@ std::string latency_text(const plan::Chip& chip, const Evaluation& e) {
   double shown = 0;
   const std::vector<TimeSpent> bounds = time_spent(chip, e);
   for (std::size_t i = 0; i < bounds.size() && i < kBoundsShown; ++i) {
-    bound += fmt::format("{}{} {}", i > 0 ? ", " : "", bounds[i].resource, percent(bounds[i].cycles, e.latency));
+    bound += fmt::format("{}{} {}", i > 0 ? ", " : "", bounds[i].resource, share_text(bounds[i].cycles, e.latency));
     shown += bounds[i].cycles;
   }
-  if (bounds.size() > kBoundsShown) bound += fmt::format(", others {}", percent(e.latency - shown, e.latency));
+  if (bounds.size() > kBoundsShown) bound += fmt::format(", others {}", share_text(e.latency - shown, e.latency));
   return out + fmt::format("          spent on {}\n", bound);
 }
 
@@ -66,7 +55,7 @@ std::string energy_lines(const Evaluation& e) {
   parts.emplace_back("leakage", e.energy.leakage);
   std::string list;
   for (const auto& [part, pj] : parts)
-    if (pj > 0) list += fmt::format("{}{} {}", list.empty() ? "" : ", ", part, percent(pj, total));
+    if (pj > 0) list += fmt::format("{}{} {}", list.empty() ? "" : ", ", part, share_text(pj, total));
   return fmt::format("energy    {}\n          {}\n          {}\n", energy_text(total), list,
                      parts_text(e.energy_by_phase, total, phase_name));
 }
@@ -113,7 +102,7 @@ std::string work_line(const plan::Chip& chip, const Evaluation& e) {
   std::stable_sort(cores.begin(), cores.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   constexpr std::size_t kCoresShown = 6;
   for (std::size_t i = 0; i < cores.size() && i < kCoresShown; ++i)
-    used += fmt::format("{}{} {}", i > 0 ? ", " : "", cores[i].second, percent(cores[i].first, 1));
+    used += fmt::format("{}{} {}", i > 0 ? ", " : "", cores[i].second, share_text(cores[i].first, 1));
   if (cores.size() > kCoresShown) used += ", …";
   return fmt::format("work      {} multiply-adds, {} element operations; of their peak: {}\n", quantity(macs),
                      quantity(ops), used);

@@ -77,11 +77,7 @@ bool is_evaluation(const std::string& run) {
   std::error_code error;
   const std::string path = result_path(run);
   if (!std::filesystem::is_regular_file(path, error)) return false;
-  const config::Tree tree = config::parse_json(read_file(path), path);
-  if (!tree.root().is_map()) return false;
-  const auto monet = tree.root().find("monet");
-  const auto command = monet && monet->is_map() ? monet->find("command") : std::nullopt;
-  return command && command->is_scalar() && command->text() == "evaluate";
+  return verb_of(config::parse_json(read_file(path), path).root()) == "evaluate";
 }
 
 RunExplanation explain_run(const ExplainRunRequest& request) {

@@ -9,6 +9,7 @@
 #include "monet/base/file.h"
 #include "monet/cost/zigzag_files.h"
 #include "monet/hardware/library.h"
+#include "monet/plan/plan_file.h"
 #include "monet/report/table.h"
 
 namespace monet {
@@ -191,6 +192,13 @@ std::string links_text(const Hardware& h, Citations& sources) {
   return "\n" + table.text();
 }
 
+// As far as it can be without a graph and a chip.
+CheckedFile check_plan(const std::string& bytes, const std::string& path) {
+  const plan::ParsedPlan parsed = plan::parse_plan(bytes, path);
+  return {fmt::format("plan, {} groups, {} entries for nodes", parsed.plan.groups.size(), parsed.plan.nodes.size()),
+          parsed.warnings};
+}
+
 }  // namespace
 
 hardware::Loaded describe_hardware(const HardwareRequest& request) {
@@ -272,7 +280,11 @@ Json list_hardware_json() {
 
 CheckedFile check_configuration(const std::string& path) {
   const std::string bytes = read_file(path);
+  // A plan may be longer than any other file.
+  if (bytes.find("monet: plan") != std::string::npos && plan::looks_like_plan(bytes, path))
+    return check_plan(bytes, path);
   const config::Tree tree = config::parse(bytes, path);
+  if (plan::looks_like_plan(tree.root())) return check_plan(bytes, path);
   if (looks_like_hardware(tree.root())) {
     const hardware::Loaded loaded = load_hardware(path);
     return {
@@ -292,7 +304,8 @@ CheckedFile check_configuration(const std::string& path) {
   config::Findings findings;
   findings.error(
       tree.root(), "not a kind of configuration MONET reads",
-      "hardware (MONET's own begins with 'monet: hardware'; ZigZag; Stream), a ZigZag workload or a mapping");
+      "hardware (MONET's own begins with 'monet: hardware'; ZigZag; Stream), a plan ('monet: plan'), a ZigZag workload "
+      "or a mapping");
   findings.throw_if_failed();
   return {};
 }

@@ -317,14 +317,8 @@ MapRequest request_of(const std::string& result_json, const std::string& path) {
   const config::Tree tree = config::parse_json(result_json, path);
   config::Findings findings;
   MapRequest r;
-  const config::Value root = tree.root();
-  const std::optional<config::Value> monet = root.is_map() ? root.find("monet") : std::nullopt,
-                                     options = root.is_map() ? root.find("options") : std::nullopt;
-  const std::optional<config::Value> command = monet && monet->is_map() ? monet->find("command") : std::nullopt;
-  if (!options || !options->is_map() || !command || !command->is_scalar() || command->text() != "map")
-    findings.error(root, "not the result of `monet map --out`");
-  findings.throw_if_failed();
-  config::Section s(*options, "'options'", config::Dialect::Strict, findings);
+  const config::Value options = document_part(tree, "map", "options");
+  config::Section s(options, "'options'", config::Dialect::Strict, findings);
   const auto take = [&](std::string_view key, std::string& into) {
     if (std::optional<std::string> value = s.text(key)) into = std::move(*value);
   };
@@ -347,17 +341,7 @@ MapRequest request_of(const std::string& result_json, const std::string& path) {
   r.time_s = s.number("time_s", {.least = 0, .most = 1e9});
   r.spatials = s.integer("spatials", {.least = 1, .most = 1'000'000}).value_or(r.spatials);
   r.layer.model.batch = s.integer("batch", {.least = 1});
-  for (const std::string_view key : {"set", "dims"})
-    if (const std::optional<config::Value> map = s.find(key); map && map->is_map())
-      for (std::size_t i = 0; i < map->size(); ++i) {
-        const std::string name((map->key(i)).text());
-        if (!(*map)[i].is_scalar()) continue;
-        if (key == "set")
-          r.parameters.emplace_back(name, std::string((*map)[i].text()));
-        else if (const auto value =
-                     config::read_integer((*map)[i], name, {.least = 1}, config::Dialect::Strict, findings))
-          r.layer.model.dims[name] = *value;
-      }
+  read_settings(s, findings, r.parameters, r.layer.model.dims);
   s.finish();
   findings.throw_if_failed();
   return r;

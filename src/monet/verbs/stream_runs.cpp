@@ -11,7 +11,6 @@
 #include "monet/base/file.h"
 #include "monet/base/json.h"
 #include "monet/hardware/load.h"
-#include "monet/onnx/import.h"
 #include "monet/onnx/outline.h"
 #include "monet/schedule/stream_costs.h"
 #include "monet/schedule/stream_network.h"
@@ -192,8 +191,9 @@ ValidationRow run_row(const std::string& id, const Value& run, const StreamPlan&
 
 }  // namespace
 
-schedule::StreamModel stream_model(const std::string& path) {
-  const std::string bytes = read_file(path);
+schedule::StreamModel stream_model(const std::string& path) { return stream_model(read_file(path), path); }
+
+schedule::StreamModel stream_model(std::string_view bytes, const std::string& path, const ImportOptions& options) {
   OnnxOutline outline = outline_onnx(bytes, path);
   schedule::StreamModel model;
   bool is_known = true;
@@ -213,8 +213,12 @@ schedule::StreamModel stream_model(const std::string& path) {
   }
   model.shapes = std::move(outline.shapes);
   model.integers = std::move(outline.integers);
+  if (is_known && (options.batch || !options.dims.empty()))
+    throw InputError(Diagnostic{.file = path,
+                                .message = "its shapes are fixed, and Stream takes them as they are",
+                                .hint = "leave out --batch and --dim, or export the model with other sizes"});
   if (is_known) return model;
-  for (const Tensor& tensor : import_onnx(bytes, path).graph.tensors) {
+  for (const Tensor& tensor : import_onnx(bytes, path, options).graph.tensors) {
     std::vector<std::int64_t>& shape = model.shapes[tensor.name];
     if (shape.empty() || std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 1; }))
       shape = tensor.shape;
@@ -224,8 +228,9 @@ schedule::StreamModel stream_model(const std::string& path) {
 
 StreamPlan plan_stream(const StreamInputs& inputs) {
   StreamPlan plan;
-  schedule::StreamLayers layers = schedule::stream_layers(inputs.model);
-  plan.failure = layers.failure;
+  schedule::StreamLayers made = schedule::stream_layers(inputs.model);
+  plan.layers = std::move(made.layers);
+  plan.failure = made.failure;
   if (plan.failure.empty()) plan.failure = schedule::add_stream_network(inputs.hardware, plan.problem);
   if (!plan.failure.empty()) return plan;
   double weight_bits = 0;  // of all cores together
@@ -236,13 +241,13 @@ StreamPlan plan_stream(const StreamInputs& inputs) {
                                              [&](std::uint32_t s) { return plan.problem.slots[s] == "I2"; });
       if (c != plan.problem.offchip && holds_weights) weight_bits += static_cast<double>(memory.size);
     }
-  const schedule::StreamStacks stacks = schedule::stream_stacks(layers.layers, inputs.mode, inputs.stacks, weight_bits);
-  const schedule::StreamTiling tiling =
-      schedule::tile_stream(layers.layers, stacks, inputs.mode, inputs.mapping, inputs.chosen, plan.problem);
-  plan.failure = tiling.failure;
+  plan.stacks = schedule::stream_stacks(plan.layers, inputs.mode, inputs.stacks, weight_bits);
+  plan.tiling =
+      schedule::tile_stream(plan.layers, plan.stacks, inputs.mode, inputs.mapping, inputs.chosen, plan.problem);
+  plan.failure = plan.tiling.failure;
   if (plan.failure.empty())
-    plan.failure = schedule::add_stream_costs(layers.layers, tiling, inputs.hardware, inputs.mapping, plan.problem,
-                                              {.limit = inputs.limit});
+    plan.failure = schedule::add_stream_costs(plan.layers, plan.tiling, inputs.hardware, inputs.mapping, plan.problem,
+                                              {.limit = inputs.limit, .threads = inputs.threads});
   return plan;
 }
 

@@ -175,11 +175,15 @@ std::string text(const Sweep& s, const SweepRequest& request) {
   for (const char* column : {"latency", "energy", "peak in all", "off-chip moved", "of peak MACs", "mostly spent on"})
     header.push_back(column);
   Table table(header);
+  std::string reasons;
   for (const SweepPoint& p : s.points) {
     std::vector<std::string> row = p.values;
     if (has_modes) row.push_back(p.mode);
     if (!p.is_feasible) {
-      row.push_back("not possible: " + p.reason);
+      row.push_back("not possible");
+      std::string point;
+      for (std::size_t a = 0; a < s.axes.size(); ++a) point += fmt::format("{}={}, ", s.axes[a].name, p.values[a]);
+      reasons += fmt::format("{}{}: {}\n", point, p.mode, p.reason);
     } else {
       row.push_back(has_clock ? fmt::format("{:.4g} ms", p.latency_s * 1e3) : quantity(p.latency_cycles) + " cycles");
       row.push_back(energy_text(p.energy_pj));
@@ -190,8 +194,8 @@ std::string text(const Sweep& s, const SweepRequest& request) {
     }
     table.row(std::move(row));
   }
-  return fmt::format("{}, {} on {}\n\n{}", request.base.model.model, request.base.mode, request.base.hardware,
-                     table.text("  "));
+  return fmt::format("{}, {} on {}\n\n{}{}{}", request.base.model.model, request.base.mode, request.base.hardware,
+                     table.text("  "), reasons.empty() ? "" : "\n", reasons);
 }
 
 Json json(const Sweep& s) {
@@ -203,7 +207,10 @@ Json json(const Sweep& s) {
     for (std::size_t a = 0; a < s.axes.size(); ++a) decision.set(s.axes[a].name, p.values[a]);
     Json point = Json::object();
     point.set("decision", std::move(decision)).set("mode", p.mode).set("feasible", p.is_feasible);
-    point.set("reason", p.is_feasible ? Json() : Json(p.reason));
+    if (!p.is_feasible) {
+      points.push(std::move(point.set("reason", p.reason)));
+      continue;
+    }
     point.set("latency_cycles", p.latency_cycles).set("latency_s", p.latency_s > 0 ? Json(p.latency_s) : Json());
     point.set("energy_pj", p.energy_pj).set("peak_total_bytes", p.peak_total_bytes);
     point.set("peak_offchip_bytes", p.peak_offchip_bytes).set("offchip_bytes", p.offchip_bytes);
@@ -227,9 +234,13 @@ std::string csv(const Sweep& s) {
       "utilisation,tiles,bound,reason\n";
   for (const SweepPoint& p : s.points) {
     for (const std::string& value : p.values) out += quoted(value) + ",";
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", p.mode, p.is_feasible ? 1 : 0, p.latency_cycles,
-                       p.latency_s, p.energy_pj, p.peak_total_bytes, p.peak_offchip_bytes, p.offchip_bytes, p.macs,
-                       p.utilisation, p.tiles, quoted(p.bound), quoted(p.reason));
+    if (!p.is_feasible) {
+      out += fmt::format("{},0,,,,,,,,,,,{}\n", p.mode, quoted(p.reason));
+      continue;
+    }
+    out += fmt::format("{},1,{},{},{},{},{},{},{},{},{},{},\n", p.mode, p.latency_cycles, p.latency_s, p.energy_pj,
+                       p.peak_total_bytes, p.peak_offchip_bytes, p.offchip_bytes, p.macs, p.utilisation, p.tiles,
+                       quoted(p.bound));
   }
   return out;
 }

@@ -75,6 +75,54 @@ TEST(Verify, SeesReadersThroughViews) {
   EXPECT_EQ(only_fault(b.graph()), "node 'late' reads 'w' after 'w.new' has overwritten it");
 }
 
+// What shares storage, operator by operator: the reader comes after the overwrite.
+TEST(Verify, SeesReadersThroughAllThatSharesStorage) {
+  const auto fault_of_late_reader = [](const Op& op, std::size_t outputs, std::size_t which, Shape shape) {
+    Builder b("late");
+    const TensorId w = b.source("w", shape, kF32, Category::Weight), g = b.source("g", shape, kF32, Category::Input);
+    const std::vector<TensorId> views = b.add(op, {w}, "view", outputs);
+    b.phase = Phase::Update;
+    const TensorId fresh = b.binary(BinaryKind::Sub, w, g, "w.new");
+    b[fresh].overwrites = w;
+    b.unary(UnaryKind::Neg, views[which], "late");
+    b.graph().outputs = {fresh};
+    return only_fault(b.graph());
+  };
+  const std::string fault = "node 'late' reads 'w' after 'w.new' has overwritten it";
+  EXPECT_EQ(fault_of_late_reader(Slice{.starts = {1, 0}, .sizes = {2, 3}, .steps = {1, 1}}, 1, 0, {4, 3}), fault);
+  EXPECT_EQ(fault_of_late_reader(Split{.axis = 0, .sizes = {1, 3}}, 2, 1, {4, 3}), fault);
+  EXPECT_EQ(fault_of_late_reader(Expand{.shape = {5, 4, 3}}, 1, 0, {4, 3}), fault);
+  EXPECT_EQ(fault_of_late_reader(Transpose{.perm = {1, 0, 2}}, 1, 0, {1, 4, 3}), fault);
+  // These are copies.
+  EXPECT_EQ(fault_of_late_reader(Slice{.starts = {0, 1}, .sizes = {4, 2}, .steps = {1, 1}}, 1, 0, {4, 3}), "");
+  EXPECT_EQ(fault_of_late_reader(Transpose{.perm = {1, 0}}, 1, 0, {4, 3}), "");
+}
+
+// A part that is overwritten is that part: the others may still be read.
+TEST(Verify, KnowsWhichPartOfAStorageIsOverwritten) {
+  const auto fault_of = [](std::size_t overwritten, std::size_t read, bool is_output) {
+    Builder b("parts");
+    const TensorId w = b.source("w", {4, 3}, kF32, Category::Weight);
+    const std::vector<TensorId> parts = b.add(Split{.axis = 0, .sizes = {2, 2}}, {w}, "part", 2);
+    const TensorId fresh = b.binary(BinaryKind::Add, parts[overwritten], parts[overwritten], "fresh");
+    b[fresh].overwrites = parts[overwritten];
+    b.unary(UnaryKind::Neg, parts[read], "late");
+    b.graph().outputs = {is_output ? w : fresh};
+    return only_fault(b.graph());
+  };
+  EXPECT_EQ(fault_of(0, 1, false), "");
+  EXPECT_EQ(fault_of(1, 0, false), "");
+  EXPECT_NE(fault_of(0, 0, false).find("after 'fresh' has overwritten it"), std::string::npos);
+  EXPECT_EQ(fault_of(0, 1, true), "output 'w' is overwritten by 'fresh'");
+}
+
+TEST(Verify, RejectsOverwritesThatGoInACircle) {
+  Small s;
+  s.b[s.y].overwrites = s.dx;
+  s.b[s.dx].overwrites = s.y;
+  EXPECT_NE(only_fault(s.graph()).find("'y' overwrites 'dx' before it exists"), std::string::npos);
+}
+
 TEST(Verify, RejectsASecondOverwrite) {
   Small s;
   const TensorId again = s.b.binary(BinaryKind::Sub, s.g, s.g, "again");
