@@ -33,6 +33,7 @@ std::vector<Shape> shapes() {
   return {
       {.name = "4 cores, all fits", .store_bytes = 16 * gib},
       {.name = "4 cores, evictions", .store_bytes = 256 * kib},
+      {.name = "4 cores, evictions, ports", .has_ports = true, .store_bytes = 256 * kib},
       {.name = "4 cores, fused", .is_fused = true, .store_bytes = 128 * kib},
       {.name = "16 cores, own links", .cores = 16, .has_own_links = true, .store_bytes = 256 * kib},
       {.name = "1 core, many blocks",

@@ -9,7 +9,8 @@ namespace {
 using namespace schedule;
 
 constexpr double kLink = 64, kPort = 256;  // bytes a cycle
-constexpr std::uint32_t kStack = 4;        // layers that are fused
+constexpr double kTileCycles = 200;
+constexpr std::uint32_t kStack = 4;  // layers that are fused
 
 class Chain {
  public:
@@ -43,6 +44,7 @@ class Chain {
       m.units.push_back({"unit"});
     }
     if (shape_.has_late_unit) m.units.push_back({"late unit"});
+    if (shape_.has_ports) ports();
     m.routes.resize(n * n);
     if (!shape_.has_own_links) {
       m.channels = {{"bus", kLink}};
@@ -61,6 +63,20 @@ class Chain {
     }
   }
 
+  // Two demands for every core.
+  void ports() {
+    Machine& m = p_.machine;
+    for (std::uint32_t s = 1; s < m.stores.size(); ++s) {
+      const auto port = static_cast<std::uint32_t>(m.ports.size());
+      m.ports.push_back({"read", StoreId{s}, kPort});
+      m.ports.push_back({"write", StoreId{s}, kPort});
+      m.stores[s].drain = PortId{port};
+      m.stores[s].fill = PortId{port + 1};
+      p_.demands.push_back({PortId{port}, kTileCycles * 4 / 5});
+      p_.demands.push_back({PortId{port + 1}, kTileCycles / 5});
+    }
+  }
+
   BlockId block(std::int64_t bytes, bool starts_at_home = false, bool ends_at_home = false) {
     p_.blocks.push_back({.bytes = bytes, .starts_at_home = starts_at_home, .ends_at_home = ends_at_home});
     return BlockId{static_cast<std::uint32_t>(p_.blocks.size() - 1)};
@@ -75,9 +91,11 @@ class Chain {
 
   void begin_tile(std::uint32_t layer) {
     p_.tiles.push_back({.unit = UnitId{core_of(layer)},
-                        .cycles = 200,
+                        .cycles = kTileCycles,
                         .first_use = static_cast<std::uint32_t>(p_.uses.size()),
-                        .first_flow = 0});
+                        .first_flow = 0,
+                        .first_demand = shape_.has_ports ? 2 * core_of(layer) : 0,
+                        .demands = shape_.has_ports ? 2u : 0u});
   }
   void use(BlockId b, std::uint32_t layer, Access access = Access::Read) {
     p_.uses.push_back({b, store_of(layer), access});

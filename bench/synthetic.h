@@ -18,8 +18,9 @@ struct Shape {
   bool has_own_links = false;       // every core to the home and to its neighbours, not one bus
   bool is_one_after_other = false;  // a chain for each core, decided one after the other, not all cores on one
   bool has_late_unit = false;       // one more unit, whose only tile is the last
-  bool has_mixed_sizes = false;     // rows of a layer are 1 to 4 times as large as those of another
-  std::int64_t row_bytes = 4096;    // for rows_grow: of all rows of a layer
+  bool has_ports = false;         // of every store one to read and one to write; tiles take 4 of 5 cycles of the first
+  bool has_mixed_sizes = false;   // rows of a layer are 1 to 4 times as large as those of another
+  std::int64_t row_bytes = 4096;  // for rows_grow: of all rows of a layer
   std::int64_t weight_bytes = 16384;
   std::int64_t store_bytes = 0;  // of a core
   std::int64_t home_bytes = 1LL << 40;

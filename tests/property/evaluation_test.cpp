@@ -93,6 +93,9 @@ class Check {
       require(is_not_below(e_.latency, e_.channel_bytes[c] / channel.bytes_per_cycle),
               channel.name + " carries more than it can in that time");
     }
+    for (std::size_t port = 0; port < e_.port_cycles.size(); ++port)
+      require(is_not_below(e_.latency, e_.port_cycles[port]),
+              p_.machine.ports[port].name + " serves more words than there are cycles");
     require(e_.latency >= longest_chain(), "latency is below the longest chain of tiles");
     double at = 0;
     for (const PathStep& step : e_.path) {

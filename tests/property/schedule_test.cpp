@@ -66,6 +66,15 @@ Problem random_problem(std::uint64_t number) {
         m.channels.push_back({"link", static_cast<double>(1 + draw.below(16))});
       }
     }
+  // Some stores have a port for all, some one each way; who fills them is not always who reads them.
+  std::vector<std::vector<PortId>> ports(n);
+  for (std::uint32_t s = 1; s < n; ++s)
+    for (std::uint32_t i = draw.below(3); i > 0; --i) {
+      ports[s].push_back(PortId{static_cast<std::uint32_t>(m.ports.size())});
+      m.ports.push_back({fmt::format("port {} {}", s, i), StoreId{s}, static_cast<double>(1 + draw.below(16))});
+      (draw.one_in(2) ? m.stores[s].fill : m.stores[s].drain) = ports[s].back();
+      if (draw.one_in(2)) m.stores[s].fill = m.stores[s].drain = ports[s].back();
+    }
   std::vector<std::vector<std::uint32_t>> units_of(cores);
   for (std::uint32_t u = 0, c = 0; u < m.units.size(); ++u) {
     while (m.units[u].name.substr(0, 6) != fmt::format("unit {}", c)) ++c;
@@ -85,7 +94,12 @@ Problem random_problem(std::uint64_t number) {
     Tile tile{.unit = UnitId{units_of[c][draw.below(units_of[c].size())]},
               .cycles = static_cast<double>(1 + draw.below(20)),
               .first_use = static_cast<std::uint32_t>(p.uses.size()),
-              .first_flow = static_cast<std::uint32_t>(p.flows.size())};
+              .first_flow = static_cast<std::uint32_t>(p.flows.size()),
+              .first_demand = static_cast<std::uint32_t>(p.demands.size())};
+    for (const StoreId s : stores[c])
+      for (const PortId port : ports[s.index()])
+        if (!draw.one_in(3)) p.demands.push_back({port, std::min(tile.cycles, static_cast<double>(draw.below(20)))});
+    tile.demands = static_cast<std::uint32_t>(p.demands.size()) - tile.first_demand;
     std::vector<bool> taken(blocks, false);
     const std::uint32_t wanted = 1 + draw.below(4);
     bool writes = false;
@@ -115,7 +129,7 @@ Problem random_problem(std::uint64_t number) {
 }
 
 TEST(Schedule, EveryValueIsWhereAndWhenItIsNeeded) {
-  std::size_t spills = 0, shared = 0, feasible = 0;
+  std::size_t spills = 0, shared = 0, feasible = 0, at_ports = 0, late = 0;
   for (std::uint64_t i = 0; i < count(); ++i) {
     const Problem p = random_problem(i);
     const Scheduled result = schedule::schedule(p);
@@ -136,13 +150,18 @@ TEST(Schedule, EveryValueIsWhereAndWhenItIsNeeded) {
     for (std::uint32_t k = 0; k < t.transfers.size(); ++k) {
       spills += t.transfers[k].purpose == Purpose::Spill;
       shared += t.transfers[k].carried_by != k;
+      late += t.transfers[k].end > t.transfers[k].passed;
     }
+    for (const TileTime& tile : t.tiles)
+      at_ports += tile.cause.kind == Cause::Kind::TileAtPort || tile.cause.kind == Cause::Kind::TransferAtPort;
     ASSERT_EQ(t, std::get<Timeline>(schedule::schedule(p))) << i;
   }
   // The problems are worth their name.
   EXPECT_GT(feasible, count() / 2);
   EXPECT_GT(spills, count());
   EXPECT_GT(shared, 0u);
+  EXPECT_GT(at_ports, count());
+  EXPECT_GT(late, count());
 }
 
 // Many more blocks and pieces than a random problem has: what is kept in chunks and forgotten must not matter.
@@ -154,6 +173,7 @@ TEST(Schedule, LongChainsKeepTheirPromises) {
         Shape{.name = "links", .cores = 5, .has_own_links = true, .store_bytes = 200 << 10},
         Shape{.name = "many", .cores = 1, .rows = 64, .row_bytes = 64, .weight_bytes = 256, .store_bytes = 40 << 10},
         Shape{.name = "mixed", .has_mixed_sizes = true, .store_bytes = 300 << 10},
+        Shape{.name = "ports", .has_ports = true, .store_bytes = 256 << 10},
         Shape{.name = "late", .has_late_unit = true, .store_bytes = 256 << 10},
         Shape{.name = "one after the other", .is_one_after_other = true, .store_bytes = 192 << 10},
         Shape{.name = "fine", .rows_grow = true, .row_bytes = 1 << 20, .store_bytes = 1 << 20}}) {

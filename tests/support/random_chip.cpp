@@ -49,7 +49,7 @@ std::string buffer(const char* name, const char* holds, Draw& draw) {
 }
 
 // One to four cores; arrays with registers; one buffer or two; a vector unit in each or in a core of its own; a bus or
-// links to a neighbour besides.
+// links to a neighbour besides; some cores share their buffer.
 std::string made_up(Draw& draw) {
   const std::int64_t cores = draw.between(1, 4);
   const bool own_vector_core = draw.below(3) == 0, one_buffer = draw.coin(), alike = draw.coin();
@@ -86,6 +86,7 @@ std::string made_up(Draw& draw) {
       text += fmt::format("  - {{link: [core{}, core{}], bits_per_cycle: {}, energy: 0.2 pJ/bit}}\n", c, c + 1,
                           8 << draw.between(0, 3));
   text += fmt::format("  - {{bus: all, bits_per_cycle: {}, energy: 0.1 pJ/bit}}\n", 8 << draw.between(1, 5));
+  if (alike && one_buffer && cores > 1 && draw.coin()) text += "shared_memories:\n  - [core0, core1]\n";
   return text;
 }
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
 
 namespace monet::test {
 namespace {
@@ -22,6 +24,7 @@ class Check {
     units();
     places();
     channels();
+    ports();
     values();
     return std::move(faults_);
   }
@@ -82,17 +85,19 @@ class Check {
         const Transfer& x = t_.transfers[i];
         if (x.carried_by != i) {
           const Transfer& by = t_.transfers[x.carried_by];
-          if (by.block != x.block || by.start != x.start || by.end != x.end || by.from != x.from)
+          if (by.block != x.block || by.start != x.start || by.passed != x.passed || by.end > x.end ||
+              by.from != x.from)
             fault("transfer {} is carried by one that differs", i);
           continue;
         }
         const auto& route = p_.machine.route(x.from, x.to).channels;
-        if (x.end <= x.start ||
+        if (x.passed > x.end || x.passed < x.start) fault("transfer {} passes its channels at another time", i);
+        if (x.passed <= x.start ||
             std::find(route.begin(), route.end(), ChannelId{static_cast<std::uint32_t>(c)}) == route.end())
           continue;
-        const double rate = static_cast<double>(p_.blocks[x.block.index()].bytes) / (x.end - x.start);
+        const double rate = static_cast<double>(p_.blocks[x.block.index()].bytes) / (x.passed - x.start);
         change[x.start] += rate;
-        change[x.end] -= rate;
+        change[x.passed] -= rate;
       }
       for (std::size_t i = 0; i < p_.tiles.size(); ++i)
         for (std::uint32_t k = 0; k < p_.tiles[i].flows; ++k) {
@@ -109,6 +114,57 @@ class Check {
         if ((used += by) > p_.machine.channels[c].bytes_per_cycle * (1 + 1e-6))
           fault("channel {} carries {} at {}", c, used, time);
     }
+  }
+
+  struct Job {
+    double start, end, cycles;
+    std::string who;
+  };
+
+  // One word a cycle: if who ends first goes first, everyone is through when it ends, or there is no way to do it.
+  void ports() {
+    std::vector<std::vector<Job>> jobs(p_.machine.ports.size());
+    for (std::size_t i = 0; i < p_.tiles.size(); ++i)
+      for (std::uint32_t k = 0; k < p_.tiles[i].demands; ++k) {
+        const PortDemand& d = p_.demands[p_.tiles[i].first_demand + k];
+        jobs[d.port.index()].push_back({t_.tiles[i].start, t_.tiles[i].end, d.cycles, fmt::format("tile {}", i)});
+      }
+    for (std::size_t i = 0; i < t_.transfers.size(); ++i) {
+      const Transfer& x = t_.transfers[i];
+      if (x.passed <= x.start) continue;
+      std::set<PortId> through;
+      if (const auto port = p_.machine.stores[x.from.index()].drain; port && x.carried_by == i) through.insert(*port);
+      if (const auto port = p_.machine.stores[x.to.index()].fill) through.insert(*port);
+      for (const PortId port : through) {
+        const double width = p_.machine.ports[port.index()].bytes_per_cycle;
+        const double words = std::ceil(static_cast<double>(p_.blocks[x.block.index()].bytes) / width - 1e-9);
+        jobs[port.index()].push_back({x.start, x.end, words, fmt::format("transfer {}", i)});
+      }
+    }
+    for (std::size_t port = 0; port < jobs.size(); ++port) serve(port, jobs[port]);
+  }
+
+  void serve(std::size_t port, std::vector<Job>& jobs) {
+    std::sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.start < b.start; });
+    std::multimap<double, Job*> waiting;  // by end
+    double now = 0;
+    const auto serve_until = [&](double until) {
+      while (!waiting.empty() && now < until) {
+        Job& job = *waiting.begin()->second;
+        const double cycles = std::min(job.cycles, until - now);
+        now += cycles;
+        job.cycles -= cycles;
+        if (job.cycles > 0) return;
+        if (now > job.end + 1e-6) fault("port {}: {} is not through at {}", port, job.who, job.end);
+        waiting.erase(waiting.begin());
+      }
+    };
+    for (Job& job : jobs) {
+      serve_until(job.start);
+      now = job.start;
+      if (job.cycles > 0) waiting.emplace(job.end, &job);
+    }
+    serve_until(std::numeric_limits<double>::infinity());
   }
 
   // Whether a stay is of this block in this store during this stretch of time.

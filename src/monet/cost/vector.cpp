@@ -138,6 +138,15 @@ class Traffic {
   }
 
  private:
+  void note_port(std::size_t m, std::size_t i, double words) {
+    for (VectorPort& port : cost_.ports)
+      if (port.memory == m && port.port == i) {
+        port.words += words;
+        return;
+      }
+    cost_.ports.push_back({m, i, words});
+  }
+
   void access(const Stream& stream, std::size_t m, Direction direction, bool top) {
     const Memory& memory = core_.memories[m];
     for (std::size_t i = 0; i < memory.ports.size(); ++i) {
@@ -158,6 +167,7 @@ class Traffic {
         cycles *= memory.transposed_slowdown;
       const double pj = words * (read ? memory.read_energy_pj.value : memory.write_energy_pj.value);
       busy_[m][i] += std::ceil(cycles);
+      note_port(m, i, cycles);
       cost_.memory_energy_pj += pj;
       cost_.accesses.push_back({stream.slot, m, direction, words, bits, pj});
       cost_.fill_cycles = std::max(cost_.fill_cycles, static_cast<double>(memory.latency_cycles));

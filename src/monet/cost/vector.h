@@ -22,6 +22,12 @@ struct VectorAccess {
   double energy_pj = 0;
 };
 
+// What passes through a port.
+struct VectorPort {
+  std::size_t memory = 0, port = 0;  // Core::memories[memory].ports[port]
+  double words = 0;                  // of one instance; those of a transposed read by how much slower it is
+};
+
 // A function the core has no figure for, done by its multipliers.
 struct StandIn {
   work::ElementFunction function = work::ElementFunction::Exp;
@@ -34,6 +40,7 @@ struct VectorCost {
   double fill_cycles = 0;     // of the first word down and the last one up
   double compute_energy_pj = 0, memory_energy_pj = 0, static_energy_pj = 0, energy_pj = 0;
   std::vector<VectorAccess> accesses{};
+  std::vector<VectorPort> ports{};   // that anything passes through
   std::string bound_by{};            // "lanes", or "memory.port"
   std::vector<StandIn> stand_ins{};  // empty: every figure is the core's
 };

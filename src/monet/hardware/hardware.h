@@ -88,10 +88,11 @@ struct Memory {
   // Array dimensions along which one instance is shared; along the others it is replicated. Indexes Array::dimensions.
   std::vector<std::size_t> served_dimensions{};
   std::vector<Port> ports{};
-  Figure read_energy_pj{};   // of one access of a whole word
-  Figure write_energy_pj{};  // of one access of a whole word
-  Figure leakage_mw{};       // of one instance
-  Figure area_mm2{};         // of one instance
+  bool ports_per_core = false;  // of a memory that cores share: each has these to itself; else they share them by name
+  Figure read_energy_pj{};      // of one access of a whole word
+  Figure write_energy_pj{};     // of one access of a whole word
+  Figure leakage_mw{};          // of one instance
+  Figure area_mm2{};            // of one instance
   std::int64_t latency_cycles = 0;
   Buffering buffering = Buffering::Auto;
   TransposedRead transposed_read = TransposedRead::Free;

@@ -152,6 +152,7 @@ class Printer {
     figure(8, "area_mm2", memory.area_mm2);
     line(8, "latency_cycles", fmt::format("{}", memory.latency_cycles));
     if (memory.buffering != Buffering::Auto) line(8, "buffering", name(memory.buffering));
+    if (memory.ports_per_core) line(8, "ports_per_core", "true");
     if (memory.transposed_read != TransposedRead::Free) line(8, "transposed_read", name(memory.transposed_read));
     if (memory.transposed_slowdown != 1) line(8, "transposed_slowdown", config::shortest(memory.transposed_slowdown));
   }

@@ -198,6 +198,7 @@ Memory read_memory(const Value& value, const std::string& name, const Core& core
   read_slots(s, memory, *context.findings);
   read_served(s, memory, core, *context.findings);
   read_ports(s, core_index, index, memory, context);
+  memory.ports_per_core = s.boolean("ports_per_core").value_or(false);
   if (const std::optional<Section::Measured> latency = s.amount("latency", kCycles)) {
     const std::optional<std::int64_t> cycles = latency->amount.number.whole;
     if (!cycles || *cycles < 0 || *cycles > 1'000'000'000)

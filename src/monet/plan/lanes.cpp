@@ -44,7 +44,9 @@ StoreId add_store(Chip& chip, const CoreOnChip& core) {
                       .bytes = lane_bytes(core.core),
                       .bytes_per_cycle = width * static_cast<double>(instances(registers, core.core)),
                       .read_pj_per_byte = registers.read_energy_pj.value / width,
-                      .write_pj_per_byte = registers.write_energy_pj.value / width});
+                      .write_pj_per_byte = registers.write_energy_pj.value / width,
+                      .fill = m.stores[above.index()].drain,  // what comes to the lanes is read there
+                      .drain = m.stores[above.index()].fill});
   // Over the memory above them, and from there as that one's blocks.
   std::vector<Route> routes(count * count);
   for (std::size_t a = 0; a < count; ++a)

@@ -15,6 +15,7 @@ namespace {
 
 using hardware::Core;
 using hardware::CoreId;
+using hardware::Direction;
 using hardware::Hardware;
 using hardware::Memory;
 using hardware::Port;
@@ -51,6 +52,7 @@ class Builder {
       if (computes(hw_.cores[c]) && CoreId{c} != hw_.offchip) add_core(CoreId{c});
     if (chip_.cores.empty()) fail("no core computes", "give one an array or a vector unit");
     add_channels();
+    for (CoreOnChip& core : chip_.cores) add_ports(core);
     add_routes();
     chip_.home_is_offchip = hw_.offchip || home_->kind == hardware::MemoryKind::Dram;
     chip_.clock_hz = hw_.clock_hz.value;
@@ -136,7 +138,9 @@ class Builder {
         if (const auto at = stores_.find({other.value, memory.name});
             at != stores_.end() && machine().stores[at->second.index()].bytes == memory.size_bits / 8) {
           Store& store = machine().stores[at->second.index()];
-          store.bytes_per_cycle += store_of("", memory).bytes_per_cycle;  // every core has ports of its own
+          const double widest = store_of("", memory).bytes_per_cycle;
+          store.bytes_per_cycle =
+              memory.ports_per_core ? store.bytes_per_cycle + widest : std::max(store.bytes_per_cycle, widest);
           stores_[{id.value, memory.name}] = at->second;
           owners_[at->second.index()].push_back(id);
           return made[memory.name] = at->second;
@@ -196,6 +200,46 @@ class Builder {
       if (port.kind != PortKind::Write) home_reads_.push_back(channel);
       if (port.kind != PortKind::Read) home_writes_.push_back(channel);
     }
+  }
+
+  // The ports of a store serve all cores that share it, unless each has ports of its own.
+  void add_ports(CoreOnChip& core) {
+    for (std::uint32_t m = 0; m < hw_[core.id].memories.size(); ++m) {
+      const Memory& memory = hw_[core.id].memories[m];
+      const auto found = stores_.find({core.id.value, memory.name});
+      if (found == stores_.end()) continue;
+      Store& store = machine().stores[found->second.index()];
+      const std::string owner = memory.ports_per_core ? core.core.name + "." + memory.name : store.name;
+      for (std::uint32_t p = 0; p < memory.ports.size(); ++p) {
+        const std::string name = owner + "." + memory.ports[p].name;
+        const auto at = std::find_if(machine().ports.begin(), machine().ports.end(), [&](const StorePort& port) {
+          return port.store == found->second && port.name == name;
+        });
+        const auto index = static_cast<std::uint32_t>(at - machine().ports.begin());
+        const double bytes = bytes_per_cycle(memory.ports[p]);
+        if (at == machine().ports.end())
+          machine().ports.push_back({name, found->second, bytes});
+        else
+          at->bytes_per_cycle = std::max(at->bytes_per_cycle, bytes);
+        core.ports.push_back({m, p, PortId{index}});
+        if (memory.ports_per_core) continue;  // transfers enter beside them
+        choose_port(store.fill, PortId{index}, memory.ports[p], Direction::WriteFromHigh);
+        choose_port(store.drain, PortId{index}, memory.ports[p], Direction::ReadToHigh);
+      }
+    }
+  }
+
+  // Transfers take the widest port that serves their direction, or if none does (weights are not read upwards), the
+  // widest that reads or writes.
+  void choose_port(std::optional<PortId>& chosen, PortId id, const Port& port, Direction direction) {
+    if (port.kind == (is_read(direction) ? PortKind::Write : PortKind::Read)) return;
+    const bool serves = std::any_of(port.uses.begin(), port.uses.end(),
+                                    [&](const hardware::PortUse& use) { return use.direction == direction; });
+    const std::pair rank{serves, bytes_per_cycle(port)};
+    auto& best = ranks_[&chosen];
+    if (chosen && rank <= best) return;
+    chosen = id;
+    best = rank;
   }
 
   // The widest of the ports that serve a direction.
@@ -275,6 +319,7 @@ class Builder {
   Chip chip_;
   std::map<std::pair<std::uint32_t, std::string>, StoreId> stores_;
   std::map<std::size_t, std::vector<CoreId>> owners_;
+  std::map<const std::optional<PortId>*, std::pair<bool, double>> ranks_;  // of the ports chosen for transfers
   std::vector<Edge> edges_;
   std::vector<ChannelId> home_reads_, home_writes_;
 };

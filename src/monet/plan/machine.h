@@ -15,6 +15,7 @@ namespace monet::plan {
 using StoreId = Id<struct StoreTag>;
 using ChannelId = Id<struct ChannelTag>;
 using UnitId = Id<struct UnitTag>;
+using PortId = Id<struct PortTag>;
 
 // A memory that holds blocks at addresses.
 struct Store {
@@ -22,6 +23,7 @@ struct Store {
   std::int64_t bytes = 0;
   double bytes_per_cycle = 0;  // of a transfer, at most
   double read_pj_per_byte = 0, write_pj_per_byte = 0;
+  std::optional<PortId> fill{}, drain{};  // through which transfers to and from it pass
   bool operator==(const Store&) const = default;
 };
 
@@ -31,6 +33,15 @@ struct Channel {
   double bytes_per_cycle = 0;
   double pj_per_byte = 0;
   bool operator==(const Channel&) const = default;
+};
+
+// Through which words of a store on the chip pass, one a cycle: those of transfers, and those of the tiles of all units
+// that it serves.
+struct StorePort {
+  std::string name{};
+  StoreId store{};
+  double bytes_per_cycle = 0;  // the width of a word
+  bool operator==(const StorePort&) const = default;
 };
 
 // What runs one tile at a time.
@@ -49,6 +60,7 @@ struct Route {
 struct Machine {
   std::vector<Store> stores{};
   std::vector<Channel> channels{};
+  std::vector<StorePort> ports{};
   std::vector<Unit> units{};
   std::vector<Route> routes{};  // [from · stores + to]
   StoreId home{};               // where everything lies that is not on the chip
@@ -61,11 +73,19 @@ struct Machine {
 // what lies below them is the cost model's. The off-chip memory, or the highest memory there is, is everyone's home. A
 // slot that a core has nothing but registers for is at home: its operands flow past while a tile runs.
 
+// A port of one of a core's stores.
+struct CorePort {
+  std::uint32_t memory = 0, port = 0;  // of CoreOnChip::core
+  PortId id{};
+  bool operator==(const CorePort&) const = default;
+};
+
 struct CoreOnChip {
   hardware::CoreId id{};
   hardware::Core core{};                    // what the cost model prices tiles on: the home is there for slots at home
   std::array<StoreId, 3> stores{};          // by hardware::Slot
   std::optional<UnitId> array{}, vector{};  // a core without a vector unit does such work on its array, if it has one
+  std::vector<CorePort> ports{};            // of its stores
   std::optional<StoreId> lanes{};           // results in the registers of its array (lanes.h)
 };
 

@@ -22,7 +22,9 @@ using schedule::kMemoryUses;
 using schedule::StoreUse;
 
 // The processes of the trace: each groups the tracks of one kind.
-constexpr std::uint32_t kUnits = 1, kChannels = 2, kStores = 3;
+constexpr std::uint32_t kUnits = 1, kChannels = 2, kStores = 3, kPorts = 4;
+// Ports are counters over at most so many stretches of the time, and take no more than this part of all events.
+constexpr std::size_t kMostStretches = 512, kPartOfEvents = 8;
 
 // One event on a track, or several that were merged.
 struct Slice {
@@ -92,6 +94,12 @@ std::size_t count(const std::vector<std::vector<T>>& rows) {
   return n;
 }
 
+struct PortPoint {
+  double time = 0;
+  std::uint32_t port = 0;
+  double percent = 0;  // of its cycles that are taken, from here to the next point
+};
+
 class Tracer {
  public:
   Tracer(const Graph& graph, const plan::Chip& chip, const Evaluation& e, const TraceOptions& options)
@@ -106,6 +114,7 @@ class Tracer {
     points_.resize(machine_.stores.size());
     for (auto& points : points_)
       if (points.empty()) points.emplace_back();
+    collect_ports();
     fit();
     write();
     return std::move(out_);
@@ -154,6 +163,27 @@ class Tracer {
     sort(passed_);
   }
 
+  // What does not change is not said again.
+  void collect_ports() {
+    const std::size_t used =
+        machine_.ports.size() - static_cast<std::size_t>(std::count(e_.port_cycles.begin(), e_.port_cycles.end(), 0.0));
+    const std::size_t most = used == 0 ? 0 : options_.most_events / kPartOfEvents / used;
+    if (most < 2) return;
+    const std::size_t stretches = std::min(kMostStretches, most - 1);
+    if (stretches < kMostStretches) out_.merged = fmt::format("ports over {} stretches of the time", stretches);
+    const auto shares = port_shares(e_, stretches);
+    for (std::uint32_t p = 0; p < shares.size(); ++p) {
+      if (e_.port_cycles[p] == 0) continue;
+      double last = -1;
+      for (std::size_t i = 0; i <= stretches; ++i) {
+        const double now = i == stretches ? 0 : std::min(100.0, std::round(100 * shares[p][i]));
+        const double time = e_.latency * static_cast<double>(i) / static_cast<double>(stretches);
+        if (now != last) port_points_.push_back({time, p, now});
+        last = now;
+      }
+    }
+  }
+
   static void sort(std::vector<std::vector<Slice>>& rows) {
     for (auto& row : rows)
       std::stable_sort(row.begin(), row.end(), [](const Slice& a, const Slice& b) { return a.start < b.start; });
@@ -173,14 +203,15 @@ class Tracer {
     const std::size_t left = count(tiles_) + count(passed_);
     const std::size_t kept = fit_points(room() > left ? room() - left : 0);
     if (slices == left && points == kept) return;
-    out_.merged = fmt::format("{} tiles and transfers drawn as {} events, {} changes of memory as {}",
-                              quantity(static_cast<double>(slices)), quantity(static_cast<double>(left)),
-                              quantity(static_cast<double>(points)), quantity(static_cast<double>(kept)));
+    if (!out_.merged.empty()) out_.merged += "; ";
+    out_.merged += fmt::format("{} tiles and transfers drawn as {} events, {} changes of memory as {}",
+                               quantity(static_cast<double>(slices)), quantity(static_cast<double>(left)),
+                               quantity(static_cast<double>(points)), quantity(static_cast<double>(kept)));
   }
 
   // For all but the names.
   std::size_t room() const {
-    const std::size_t names = 3 + machine_.units.size() + channel_tracks_.size();
+    const std::size_t names = 4 + machine_.units.size() + channel_tracks_.size() + port_points_.size();
     return options_.most_events > names ? options_.most_events - names : 0;
   }
   // The counters leave the slices half, or what they do not need themselves.
@@ -253,6 +284,7 @@ class Tracer {
     append_name("process_name", kUnits, 0, "units");
     append_name("process_name", kChannels, 0, "channels");
     append_name("process_name", kStores, 0, "stores");
+    append_name("process_name", kPorts, 0, "ports");
     for (std::uint32_t u = 0; u < machine_.units.size(); ++u)
       append_name("thread_name", kUnits, u, machine_.units[u].name);
     for (std::uint32_t c = 0; c < channel_tracks_.size(); ++c)
@@ -322,11 +354,18 @@ class Tracer {
     text_ += "}}";
   }
 
+  void append_port(const PortPoint& point) {
+    append(R"({{"ph":"C","pid":{},"ts":)", kPorts);
+    append_time(on_grid(point.time));
+    append(R"(,"name":{},"args":{{"percent":{}}}}})", json_quoted(machine_.ports[point.port].name), point.percent);
+  }
+
   // Everything by time; at one time slices by track, then counters.
   void append_events() {
     struct Event {
       double time = 0;
       const Slice* slice = nullptr;
+      const PortPoint* port = nullptr;
       std::uint32_t store = 0, point = 0;
     };
     std::vector<Event> events;
@@ -337,11 +376,14 @@ class Tracer {
     for (std::uint32_t s = 0; s < points_.size(); ++s)
       for (std::uint32_t p = 0; p < points_[s].size(); ++p)
         events.push_back({.time = points_[s][p].time, .store = s, .point = p});
+    for (const PortPoint& point : port_points_) events.push_back({.time = point.time, .port = &point});
     std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.time < b.time; });
     for (const Event& event : events) {
       begin_event();
       if (event.slice)
         append_slice(*event.slice);
+      else if (event.port)
+        append_port(*event.port);
       else
         append_counter(event.store, points_[event.store][event.point]);
     }
@@ -373,6 +415,7 @@ class Tracer {
   Moves moves_;
   std::vector<std::vector<Slice>> tiles_, passed_;    // by unit, by channel
   std::vector<std::vector<StoreUse::Point>> points_;  // by store
+  std::vector<PortPoint> port_points_;
   std::vector<std::string> channel_tracks_;
   std::map<std::uint32_t, std::vector<Loop>> loops_;  // by node
   std::string text_;

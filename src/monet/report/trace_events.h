@@ -33,6 +33,10 @@ struct Moves {
 };
 Moves moves_of(const schedule::Evaluation& evaluation);
 
+// By port, of so many equal stretches of the time: the part of its cycles that are taken, each evenly over the tile or
+// transfer that takes them.
+std::vector<std::vector<double>> port_shares(const schedule::Evaluation& evaluation, std::size_t stretches);
+
 const schedule::Route& route_of(const schedule::Evaluation& evaluation, const Move& move);
 
 // Energy of a tile on its core, pJ; what was moved for it is not in it.

@@ -39,8 +39,10 @@ std::vector<PathStep> critical_path(const Timeline& timeline) {
     bool has_next = false;
     switch (at.cause.kind) {
       case Cause::Kind::Unit:
+      case Cause::Kind::TileAtPort:
       case Cause::Kind::Tile: next = tile(at.cause.index), has_next = true; break;
       case Cause::Kind::Transfer:
+      case Cause::Kind::TransferAtPort:
       case Cause::Kind::Channel: next = transfer(at.cause.index), has_next = true; break;
       case Cause::Kind::Nothing: break;
     }

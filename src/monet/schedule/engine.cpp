@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "monet/base/assert.h"
 #include "monet/schedule/engine_work.h"
@@ -20,6 +21,7 @@ Engine::Engine(const Problem& p)
       state_(p.blocks.size()),
       leavers_(machine_.stores.size()),
       channels_(machine_.channels.size()),
+      ports_(machine_.ports.size()),
       route_rates_(machine_.routes.size(), 0),
       unit_free_(machine_.units.size()),
       unit_began_(machine_.units.size(), std::deque<double>(static_cast<std::size_t>(p.prefetch), 0.0)),
@@ -79,9 +81,8 @@ bool Engine::make_output(BlockId b, StoreId store, double earliest, When& ready)
   return true;
 }
 
-// Operands that flow past their store: the value must be at home, and the channels free all the time.
-bool Engine::start_flows(const Tile& tile, double earliest, When& ready, double& cycles) {
-  demands_.clear();
+// Operands that flow past their store: the value must be at home.
+bool Engine::find_flows(const Tile& tile, double earliest, When& ready, double& cycles) {
   for (std::uint32_t i = 0; i < tile.flows; ++i) {
     const Flow& flow = p_.flows[tile.first_flow + i];
     BlockState& s = state(flow.block);
@@ -115,18 +116,34 @@ bool Engine::start_flows(const Tile& tile, double earliest, When& ready, double&
   }
   for (const Demand& d : demands_)
     cycles = std::max(cycles, std::ceil(d.bytes / machine_.channels[d.channel.index()].bytes_per_cycle - 1e-9));
-  if (cycles <= 0) return true;
-  for (std::size_t agreed = 0, k = 0; agreed < demands_.size(); k = k + 1 < demands_.size() ? k + 1 : 0) {
-    const ChannelId c = demands_[k].channel;
-    const ChannelTime::Start found = channels_[c.index()].free_from(
-        demands_[k].bytes / cycles, machine_.channels[c.index()].bytes_per_cycle, cycles, ready.time);
-    agreed = found.time == ready.time ? agreed + 1 : 1;
-    ready.at_least(found.time, cause_on_channel(found.freed_by));
-  }
-  for (const Demand& d : demands_)
-    channels_[d.channel.index()].occupy(ready.time, ready.time + cycles, d.bytes / cycles,
-                                        tag_of({Cause::Kind::Tile, now_}));
   return true;
+}
+
+// When the channels of its flows are free all the time, and its ports for as many cycles as it needs.
+void Engine::start(const Tile& tile, When& ready, double& cycles) {
+  const std::span ports(p_.demands.data() + tile.first_demand, tile.demands);
+  for (const PortDemand& d : ports) cycles = std::max(cycles, d.cycles);
+  if (cycles <= 0) return;
+  const std::size_t all = demands_.size() + ports.size();
+  for (std::size_t agreed = 0, k = 0; agreed < all; k = k + 1 < all ? k + 1 : 0) {
+    When found;
+    if (k < demands_.size()) {
+      const ChannelId c = demands_[k].channel;
+      const ChannelTime::Start free = channels_[c.index()].free_from(
+          demands_[k].bytes / cycles, machine_.channels[c.index()].bytes_per_cycle, cycles, ready.time);
+      found = {free.time, cause_on_channel(free.freed_by)};
+    } else {
+      const PortDemand& d = ports[k - demands_.size()];
+      const PortTime::Start free = ports_[d.port.index()].free_from(d.cycles, cycles, ready.time);
+      found = {free.time, cause_at_port(free.freed_by, d.port)};
+    }
+    agreed = found.time == ready.time ? agreed + 1 : 1;
+    ready.at_least(found.time, found.cause);
+  }
+  const std::uint32_t tag = tag_of({Cause::Kind::Tile, now_});
+  for (const Demand& d : demands_)
+    channels_[d.channel.index()].occupy(ready.time, ready.time + cycles, d.bytes / cycles, tag);
+  for (const PortDemand& d : ports) ports_[d.port.index()].take(ready.time, d.cycles, tag);
 }
 
 // All that a tile needs, in place.
@@ -204,13 +221,15 @@ bool Engine::run_tile(std::uint32_t t) {
     ready = unit_free_[unit];
   }
   double cycles = tile.cycles;
-  if (tile.flows > 0 && !start_flows(tile, earliest, ready, cycles)) return false;
-  const double start = ready.time, end = start + cycles;
-  for (const std::uint32_t stay : opened_) out_.stays[stay].from = start;
-  out_.tiles.push_back({start, end, ready.cause});
+  demands_.clear();
+  if (tile.flows > 0 && !find_flows(tile, earliest, ready, cycles)) return false;
+  if (tile.flows + tile.demands > 0) start(tile, ready, cycles);
+  const double began = ready.time, end = began + cycles;
+  for (const std::uint32_t stay : opened_) out_.stays[stay].from = began;
+  out_.tiles.push_back({began, end, ready.cause});
   unit_free_[unit] = {end, {Cause::Kind::Unit, t}};
   unit_began_[unit].pop_front();
-  unit_began_[unit].push_back(start);
+  unit_began_[unit].push_back(began);
   note_uses(tile, {end, {Cause::Kind::Tile, t}});
   for (std::size_t i = 0; i < needed_.size(); ++i)
     if (!settle(needed_[i], end)) return false;
@@ -251,6 +270,7 @@ void Engine::forget_past() {
     if (unit_last_[u] > now_) horizon = std::min(horizon, unit_began_[u].front());
   for (Space& space : spaces_) space.forget_before(horizon);
   for (ChannelTime& channel : channels_) channel.forget_before(horizon);
+  for (PortTime& port : ports_) port.forget_before(horizon);
 }
 
 Scheduled Engine::run() {

@@ -19,7 +19,9 @@ std::uint32_t tag_of(const Cause& cause) {
     case Cause::Kind::Transfer: return 2 + 2 * cause.index;
     case Cause::Kind::Nothing:
     case Cause::Kind::Unit:
-    case Cause::Kind::Channel: return 0;
+    case Cause::Kind::Channel:
+    case Cause::Kind::TileAtPort:
+    case Cause::Kind::TransferAtPort: return 0;
   }
   return 0;
 }
@@ -32,6 +34,12 @@ Cause cause_of(std::uint32_t tag) {
 Cause cause_on_channel(std::uint32_t tag) {
   const Cause cause = cause_of(tag);
   return cause.kind == Cause::Kind::Transfer ? Cause{Cause::Kind::Channel, cause.index} : cause;
+}
+
+Cause cause_at_port(std::uint32_t tag, PortId port) {
+  if (tag == 0) return {};
+  const Cause cause = cause_of(tag);
+  return {cause.kind == Cause::Kind::Tile ? Cause::Kind::TileAtPort : Cause::Kind::TransferAtPort, cause.index, port};
 }
 
 Copy* Engine::copy_in(BlockId b, StoreId store) {
@@ -76,6 +84,16 @@ void Engine::drop_copy(BlockId b, std::uint32_t at) {
   if (s.copies == 1) may_leave(b, copies_[s.first_copy]);
 }
 
+// When the last word is through the ports of both stores. Words that find a port taken wait in front of it.
+double Engine::through_ports(BlockId b, StoreId from, StoreId to, double start, double passed) const {
+  const std::optional<PortId>&drain = machine_.stores[from.index()].drain, &fill = machine_.stores[to.index()].fill;
+  double end = passed;
+  if (passed > start && drain) end = std::max(end, ports_[drain->index()].served(start, port_cycles(b, *drain)));
+  if (passed > start && fill && fill != drain)
+    end = std::max(end, ports_[fill->index()].served(start, port_cycles(b, *fill)));
+  return end;
+}
+
 // The first time at which every channel of the way is free, and who was in it before.
 Engine::Fetch Engine::window(BlockId b, const Copy& from, StoreId to, const When& earliest) const {
   const Route& route = machine_.route(from.store, to);
@@ -93,7 +111,8 @@ Engine::Fetch Engine::window(BlockId b, const Copy& from, StoreId to, const When
       agreed = found.time == start.time ? agreed + 1 : 1;
       if (found.time != start.time) start = {found.time, cause_on_channel(found.freed_by)};
     }
-  return {start.time, start.time + duration, from.store, start.cause};
+  const double passed = start.time + duration;
+  return {start.time, passed, through_ports(b, from.store, to, start.time, passed), from.store, start.cause};
 }
 
 std::uint32_t Engine::move(BlockId b, const Fetch& fetch, std::uint32_t stay, Purpose purpose,
@@ -102,10 +121,17 @@ std::uint32_t Engine::move(BlockId b, const Fetch& fetch, std::uint32_t stay, Pu
   const auto index = static_cast<std::uint32_t>(out_.transfers.size());
   const Cause cause{Cause::Kind::Transfer, index};
   const bool is_own = carried_by == kNever;
-  if (is_own && fetch.end > fetch.start) {
-    const double rate = static_cast<double>(block(b).bytes) / (fetch.end - fetch.start);
-    for (const ChannelId c : machine_.route(fetch.from, to).channels)
-      channels_[c.index()].occupy(fetch.start, fetch.end, rate, tag_of(cause));
+  if (fetch.passed > fetch.start) {
+    const std::optional<PortId>&drain = machine_.stores[fetch.from.index()].drain,
+          &fill = machine_.stores[to.index()].fill;
+    if (is_own) {
+      const double rate = static_cast<double>(block(b).bytes) / (fetch.passed - fetch.start);
+      for (const ChannelId c : machine_.route(fetch.from, to).channels)
+        channels_[c.index()].occupy(fetch.start, fetch.passed, rate, tag_of(cause));
+      if (drain) ports_[drain->index()].take(fetch.start, port_cycles(b, *drain), tag_of(cause));
+    }
+    if (fill && (fill != drain || !is_own))
+      ports_[fill->index()].take(fetch.start, port_cycles(b, *fill), tag_of(cause));
   }
   Copy& from = *copy_in(b, fetch.from);
   out_.transfers.push_back({.block = b,
@@ -118,6 +144,7 @@ std::uint32_t Engine::move(BlockId b, const Fetch& fetch, std::uint32_t stay, Pu
                             .carried_by = is_own ? index : carried_by,
                             .start = fetch.start,
                             .end = fetch.end,
+                            .passed = fetch.passed,
                             .cause = fetch.cause});
   from.used.at_least(fetch.end, cause);
   return index;
@@ -212,9 +239,13 @@ std::optional<Engine::Fetch> Engine::shared(BlockId b, StoreId to, double earlie
   for (std::uint32_t c = state(b).first_copy; c != kNever; c = copies_[c].next_copy)
     is_there = is_there || copies_[c].stay == t.from_stay;
   if (!is_there || !ours.exists || ours.channels.empty() || ours.channels != theirs.channels) return std::nullopt;
-  const double rate = static_cast<double>(block(b).bytes) / std::max(1.0, t.end - t.start);
+  const double rate = static_cast<double>(block(b).bytes) / std::max(1.0, t.passed - t.start);
   if (rate > machine_.stores[to.index()].bytes_per_cycle) return std::nullopt;
-  return Fetch{t.start, t.end, t.from, t.cause};
+  // Its words leave their source with those of the other one.
+  double end = t.end;
+  if (const std::optional<PortId>& fill = machine_.stores[to.index()].fill; fill && t.passed > t.start)
+    end = std::max(end, ports_[fill->index()].served(t.start, port_cycles(b, *fill)));
+  return Fetch{t.start, t.passed, end, t.from, t.cause};
 }
 
 // The value in a store, fetched if it is not there.

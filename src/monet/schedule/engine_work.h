@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -7,6 +8,7 @@
 #include "monet/schedule/channel_time.h"
 #include "monet/schedule/engine_leavers.h"
 #include "monet/schedule/engine_state.h"
+#include "monet/schedule/port_time.h"
 #include "monet/schedule/space.h"
 #include "monet/schedule/timeline.h"
 #include "monet/schedule/use_index.h"
@@ -21,7 +23,7 @@ class Engine {
 
  private:
   struct Fetch {
-    double start = 0, end = 0;
+    double start = 0, passed = 0, end = 0;  // `passed`: the channels
     StoreId from{};
     Cause cause{};
   };
@@ -34,6 +36,9 @@ class Engine {
   BlockState& state(BlockId b) { return state_[b.index()]; }
   const BlockState& state(BlockId b) const { return state_[b.index()]; }
   Copy* copy_in(BlockId b, StoreId store);
+  double port_cycles(BlockId b, PortId port) const {
+    return std::ceil(static_cast<double>(block(b).bytes) / machine_.ports[port.index()].bytes_per_cycle - 1e-9);
+  }
   bool stays(BlockId b) const { return state(b).needed_by == now_; }
 
   // Tiles.
@@ -42,7 +47,8 @@ class Engine {
   bool gather(const Tile& tile, double earliest, When& ready);
   bool clear_store(const Tile& tile, StoreId store, double& earliest);
   bool make_output(BlockId b, StoreId store, double earliest, When& ready);
-  bool start_flows(const Tile& tile, double earliest, When& ready, double& cycles);
+  bool find_flows(const Tile& tile, double earliest, When& ready, double& cycles);
+  void start(const Tile& tile, When& ready, double& cycles);
   void note_writing(BlockId b, StoreId store, std::uint32_t new_stay, const When& done);
   void note_uses(const Tile& tile, const When& done);
   bool settle(BlockId b, double now);
@@ -50,6 +56,7 @@ class Engine {
 
   // Places and transfers.
   Fetch window(BlockId b, const Copy& from, StoreId to, const When& earliest) const;
+  double through_ports(BlockId b, StoreId from, StoreId to, double start, double passed) const;
   std::optional<Fetch> shared(BlockId b, StoreId to, double earliest) const;
   bool bring(BlockId b, StoreId store, double earliest, When& ready);
   std::uint32_t move(BlockId b, const Fetch& fetch, std::uint32_t stay, Purpose purpose, std::uint32_t carried_by);
@@ -72,6 +79,7 @@ class Engine {
   std::vector<Space> spaces_;
   std::vector<Leavers> leavers_;  // by store
   std::vector<ChannelTime> channels_;
+  std::vector<PortTime> ports_;
   std::vector<double> route_rates_;  // bytes a cycle, as Machine::routes
   std::vector<When> unit_free_;
   std::vector<std::deque<double>> unit_began_;  // its last tiles, as many as are fetched for ahead
@@ -88,6 +96,8 @@ class Engine {
 // A cause as one number, 0 for nothing: what Space and ChannelTime keep.
 std::uint32_t tag_of(const Cause& cause);
 Cause cause_of(std::uint32_t tag);
+// Why a port had no cycles: a tile or a transfer took them.
+Cause cause_at_port(std::uint32_t tag, PortId port);
 // Why a channel was not free: a transfer over it, or a tile past which something flows.
 Cause cause_on_channel(std::uint32_t tag);
 

@@ -21,6 +21,7 @@ class Accounts {
     e_.core_vector_ops.assign(in.chip.cores.size(), 0);
     e_.units.resize(machine_.units.size());
     e_.channel_bytes.assign(machine_.channels.size(), 0);
+    e_.port_cycles = port_cycles(p_, e.timeline);
     e_.nodes.resize(in.graph.nodes.size());
     e_.tensors.resize(in.graph.tensors.size());
   }

@@ -86,6 +86,7 @@ struct Evaluation {
   double peak_total_bytes = 0, peak_total_time = 0;  // all stores together
   std::vector<UnitUse> units{};                      // by Machine::units
   std::vector<double> channel_bytes{};               // by Machine::channels
+  std::vector<double> port_cycles{};                 // by Machine::ports: taken by tiles and transfers
   std::vector<double> core_macs{}, core_vector_ops{};
   std::vector<NodeResult> nodes{};      // by node
   std::vector<TensorResult> tensors{};  // by tensor
@@ -101,6 +102,9 @@ std::variant<Evaluation, Infeasible> evaluate(const TilingInput& input);
 double transfer_energy_pj(const Problem& problem, const Timeline& timeline);
 
 // The parts of `evaluate` that only look at a finished timeline.
+std::vector<double> port_cycles(const Problem& problem, const Timeline& timeline);
+// Of a transfer in the ports of its stores; carried by another one, it takes cycles where it ends only.
+std::vector<PortDemand> port_demands(const Problem& problem, const Timeline& timeline, std::uint32_t transfer);
 std::vector<PathStep> critical_path(const Timeline& timeline);
 std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const Timeline& timeline, double& peak_total,
                                  double& peak_total_time);

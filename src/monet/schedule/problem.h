@@ -14,6 +14,7 @@ namespace monet::schedule {
 using plan::Channel;
 using plan::ChannelId;
 using plan::Machine;
+using plan::PortId;
 using plan::Route;
 using plan::Store;
 using plan::StoreId;
@@ -50,11 +51,19 @@ struct Flow {
   bool operator==(const Flow&) const = default;
 };
 
+// The cycles of a port that a tile takes while it runs: one for every word.
+struct PortDemand {
+  PortId port{};
+  double cycles = 0;
+  bool operator==(const PortDemand&) const = default;
+};
+
 struct Tile {
   UnitId unit{};
   double cycles = 0;
-  std::uint32_t first_use = 0, uses = 0;    // of Problem::uses
-  std::uint32_t first_flow = 0, flows = 0;  // of Problem::flows
+  std::uint32_t first_use = 0, uses = 0;        // of Problem::uses
+  std::uint32_t first_flow = 0, flows = 0;      // of Problem::flows
+  std::uint32_t first_demand = 0, demands = 0;  // of Problem::demands, which tiles alike share
   bool operator==(const Tile&) const = default;
 };
 
@@ -64,6 +73,7 @@ struct Problem {
   std::vector<Tile> tiles{};
   std::vector<Use> uses{};
   std::vector<Flow> flows{};
+  std::vector<PortDemand> demands{};
   std::int64_t prefetch = 1;  // what a tile needs is fetched while this many before it, on its unit, run
   bool operator==(const Problem&) const = default;
 };

@@ -173,6 +173,13 @@ void TileKinds::add_cost(TileKind& kind, const plan::AtLanes& priced, const cost
   const cost::Evaluation& e = mapped.evaluation;
   kind.cost.cycles += std::ceil(e.latency);
   kind.cost.compute_pj += e.mac_energy_pj;
+  for (std::size_t i = 0; i < mapped.problem.ports.size(); ++i) {
+    const cost::PortProblem& port = mapped.problem.ports[i];
+    double words = 0;
+    for (const cost::PortUser& user : port.users)
+      words += e.levels[user.operand][user.level].flows[user.direction].words;
+    add_port(kind, priced.memory[port.memory], priced.core.memories[port.memory].ports[port.port].name, words);
+  }
   for (std::size_t o = 0; o < mapped.problem.operands.size(); ++o) {
     const Slot slot = mapped.layer.operands[o].slot;
     for (std::size_t m = 0; m < mapped.problem.operands[o].memories; ++m) {
@@ -185,6 +192,18 @@ void TileKinds::add_cost(TileKind& kind, const plan::AtLanes& priced, const cost
         bytes[static_cast<std::size_t>(slot)] += flow.moved * flow.bits / kBitsPerByte;
       }
     }
+  }
+}
+
+// Parts of a word that can be accessed alone leave the rest of the cycle to others.
+void TileKinds::add_port(TileKind& kind, std::size_t memory, const std::string& port, double words) const {
+  const plan::CoreOnChip& core = chip_.cores[kind.core];
+  for (const plan::CorePort& p : core.ports) {
+    if (p.memory != memory || core.core.memories[memory].ports[p.port].name != port || words <= 0) continue;
+    auto at = std::find_if(kind.cost.ports.begin(), kind.cost.ports.end(),
+                           [&](const PortBusy& b) { return b.memory == p.memory && b.port == p.port; });
+    if (at == kind.cost.ports.end()) at = kind.cost.ports.insert(at, {p.memory, p.port, 0});
+    at->cycles = std::min(at->cycles + std::ceil(words - 1e-9), kind.cost.cycles);
   }
 }
 
@@ -202,6 +221,8 @@ void TileKinds::price_vector(TileKind& kind) const {
       auto& bytes = is_read(a.direction) ? kind.cost.home_reads : kind.cost.home_writes;
       bytes[static_cast<std::size_t>(a.slot)] += a.bits / kBitsPerByte;
     }
+    for (const cost::VectorPort& p : c.ports)
+      add_port(kind, p.memory, core.core.memories[p.memory].ports[p.port].name, p.words);
     for (const cost::StandIn& s : c.stand_ins)
       kind.notes.push_back(fmt::format("{}: no figure of core '{}', taken as {} multiply-adds", name(s.function),
                                        core.core.name, s.operations));

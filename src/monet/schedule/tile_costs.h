@@ -24,12 +24,20 @@ struct LevelEnergy {
   double pj = 0;
 };
 
+// The cycles of a port of one of the core's stores that a tile takes: as many as it accesses words, no more than it
+// has.
+struct PortBusy {
+  std::uint32_t memory = 0, port = 0;  // of CoreOnChip::core
+  double cycles = 0;
+};
+
 struct TileCost {
   double cycles = 0;
   double compute_pj = 0;
   std::vector<LevelEnergy> levels{};
   std::array<double, 3> home_reads{}, home_writes{};  // bytes by slot, where the slot is at home
   double macs = 0, vector_ops = 0;
+  std::vector<PortBusy> ports{};  // of the core's stores
 };
 
 // One kind of tile: what is done where, and what it costs.
@@ -69,6 +77,7 @@ class TileKinds {
   std::vector<std::vector<cost::Layer>> forms_of(const TileKind& kind) const;
   void add_cost(TileKind& kind, const plan::AtLanes& priced, const cost::Mapped& mapped) const;
   void price_vector(TileKind& kind) const;
+  void add_port(TileKind& kind, std::size_t memory, const std::string& port, double words) const;
 
   const plan::Chip& chip_;
   std::vector<std::uint32_t> alike_;  // by core: the first that is the same but for its name

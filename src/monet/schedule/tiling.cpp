@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "monet/base/assert.h"
 #include "monet/graph/lower.h"
@@ -518,10 +519,26 @@ class Tiler {
       p.flows.push_back({BlockId{t.block}, access, is_at_home ? *gate : store, bytes});
       out_.flow_is_extra.push_back(!is_at_home);
     }
+    add_demands(info, tile);
     tile.uses = static_cast<std::uint32_t>(p.uses.size()) - tile.first_use;
     tile.flows = static_cast<std::uint32_t>(p.flows.size()) - tile.first_flow;
     p.tiles.push_back(tile);
     out_.tiles.push_back(info);
+  }
+
+  // What the cost model moves through the ports of the core's stores; cores alike have the same kinds but other ports.
+  void add_demands(const TileInfo& info, Tile& tile) {
+    const auto [at, is_new] =
+        demands_of_.try_emplace({info.kind, info.core}, static_cast<std::uint32_t>(out_.problem.demands.size()), 0);
+    if (is_new) {
+      for (const PortBusy& busy : kinds_.kinds()[info.kind].cost.ports)
+        for (const plan::CorePort& port : chip_.cores[info.core].ports)
+          if (port.memory == busy.memory && port.port == busy.port)
+            out_.problem.demands.push_back({port.id, busy.cycles});
+      at->second.second = static_cast<std::uint32_t>(out_.problem.demands.size()) - at->second.first;
+    }
+    tile.first_demand = at->second.first;
+    tile.demands = at->second.second;
   }
 
   // Of an operand by index: no more than is looked up.
@@ -572,6 +589,8 @@ class Tiler {
   std::vector<SumTouch> sum_touches_;
   std::uint32_t first_sum_block_ = 0;
   std::vector<bool> input_flows_, output_flows_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>>
+      demands_of_;                 // by kind and core: where they begin, and how many
   std::vector<bool> is_at_lanes_;  // by tensor
   std::vector<Shaped> shapes_;
   std::vector<Place> results_;

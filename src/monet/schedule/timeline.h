@@ -13,14 +13,17 @@ namespace monet::schedule {
 // Why something did not begin earlier; `index` is a tile or a transfer.
 struct Cause {
   enum class Kind {
-    Nothing,   // it began as early as anything can
-    Unit,      // the tile before on the same unit
-    Tile,      // the tile that made the data, was the last to use the place, or kept the channel busy with a flow
-    Transfer,  // the transfer that brought the data, or took away what lay in the place
-    Channel,   // another transfer over the same channel
+    Nothing,         // it began as early as anything can
+    Unit,            // the tile before on the same unit
+    Tile,            // the tile that made the data, was the last to use the place, or kept the channel busy with a flow
+    Transfer,        // the transfer that brought the data, or took away what lay in the place
+    Channel,         // another transfer over the same channel
+    TileAtPort,      // the tile that took the cycles of a port
+    TransferAtPort,  // the transfer that did
   };
   Kind kind = Kind::Nothing;
   std::uint32_t index = 0;
+  PortId port{};  // of the last two
   bool operator==(const Cause&) const = default;
 };
 
@@ -44,6 +47,7 @@ struct Transfer {
   std::uint32_t from_stay = 0, to_stay = 0;
   std::uint32_t carried_by = 0;  // another transfer of the same block whose channels it shares, or its own index
   double start = 0, end = 0;
+  double passed = 0;  // the channels; it ends later if it waits for a port
   Cause cause{};
   bool operator==(const Transfer&) const = default;
 };

@@ -83,7 +83,7 @@ Json feasible_json(const EvaluateRun& run, const Evaluated& mode) {
   const Evaluation& e = mode.result();
   const plan::Machine& machine = run.chip.machine;
   Json peaks = Json::object(), at_peak = Json::object(), utilisation = Json::object(), busy = Json::object();
-  Json links = Json::object(), by_core = Json::object(), by_slot = Json::object();
+  Json links = Json::object(), ports = Json::object(), by_core = Json::object(), by_slot = Json::object();
   for (std::size_t s = 0; s < machine.stores.size(); ++s) {
     peaks.set(machine.stores[s].name, e.stores[s].peak_bytes);
     at_peak.set(machine.stores[s].name, by_use(e.stores[s].at_peak));
@@ -94,6 +94,8 @@ Json feasible_json(const EvaluateRun& run, const Evaluated& mode) {
   }
   for (std::size_t u = 0; u < machine.units.size(); ++u)
     busy.set(machine.units[u].name, e.latency > 0 ? e.units[u].busy / e.latency : 0);
+  for (std::size_t p = 0; p < machine.ports.size(); ++p)
+    ports.set(machine.ports[p].name, e.latency > 0 ? e.port_cycles[p] / e.latency : 0);
   for (std::size_t c = 0; c < machine.channels.size(); ++c)
     links.set(machine.channels[c].name,
               e.latency > 0 ? e.channel_bytes[c] / machine.channels[c].bytes_per_cycle / e.latency : 0);
@@ -114,6 +116,7 @@ Json feasible_json(const EvaluateRun& run, const Evaluated& mode) {
   out.set("offchip_read_bytes", home.bytes_out).set("offchip_written_bytes", home.bytes_in);
   out.set("macs", by_phase(e.macs)).set("vector_ops", by_phase(e.vector_ops));
   out.set("utilisation", std::move(utilisation)).set("busy", std::move(busy)).set("links", std::move(links));
+  out.set("ports", std::move(ports));
   out.set("tiles", e.tiled.tiles.size()).set("transfers", e.timeline.transfers.size());
   out.set("nodes", nodes_json(run, mode)).set("tensors", tensors_json(run, mode));
   return out;

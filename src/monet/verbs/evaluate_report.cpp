@@ -179,6 +179,15 @@ std::vector<TimeSpent> time_spent(const plan::Chip& chip, const Evaluation& e) {
           least = machine.channels[c.index()].bytes_per_cycle;
           resource = machine.channels[c.index()].name;
         }
+      // What comes after it has passed them is the port's.
+      const double late =
+          t.end > t.passed ? std::clamp(step.to - std::max(step.from, t.passed), 0.0, step.to - step.from) : 0;
+      if (late > 0) {
+        const plan::Store &from = machine.stores[t.from.index()], &to = machine.stores[t.to.index()];
+        sums["port " + machine.ports[(to.fill ? *to.fill : *from.drain).index()].name] += late;
+      }
+      sums[resource] += step.to - step.from - late;
+      continue;
     }
     sums[resource] += step.to - step.from;
   }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 
@@ -24,6 +25,16 @@ std::string named(const std::vector<std::string>& names) {
   if (names.size() == 1) return names[0];
   if (names.size() == 2) return names[0] + " and " + names[1];
   return fmt::format("all {} of {} … {}", names.size(), names.front(), names.back());
+}
+
+// Twice as many bytes a cycle. What the port alone did to a tile stays in its cycles.
+void widen(Problem& p, const std::vector<std::uint32_t>& ports) {
+  const auto is_wider = [&](plan::PortId id) { return std::find(ports.begin(), ports.end(), id.value) != ports.end(); };
+  for (const std::uint32_t i : ports) p.machine.ports[i].bytes_per_cycle *= 2;
+  for (schedule::PortDemand& demand : p.demands)
+    if (is_wider(demand.port)) demand.cycles = std::ceil(demand.cycles / 2);
+  for (plan::Store& store : p.machine.stores)
+    if ((store.fill && is_wider(*store.fill)) || (store.drain && is_wider(*store.drain))) store.bytes_per_cycle *= 2;
 }
 
 std::vector<Kind> kinds_of(const EvaluateRun& run, const schedule::Evaluation& e) {
@@ -74,6 +85,17 @@ std::vector<Kind> kinds_of(const EvaluateRun& run, const schedule::Evaluation& e
         return Kind{name, "B/cycle", machine.channels[ids[0]].bytes_per_cycle, [ids](Problem& p) {
                       for (const std::uint32_t i : ids) p.machine.channels[i].bytes_per_cycle *= 2;
                     }};
+      });
+  collect(
+      machine.ports.size(),
+      [&](std::uint32_t i) {
+        return e.port_cycles[i] > 0
+                   ? fmt::format("{} {}", family(machine.ports[i].name), machine.ports[i].bytes_per_cycle)
+                   : std::string();
+      },
+      [&](std::uint32_t i) { return "port " + machine.ports[i].name; },
+      [&](std::vector<std::uint32_t> ids, std::string name) {
+        return Kind{name, "B/cycle", machine.ports[ids[0]].bytes_per_cycle, [ids](Problem& p) { widen(p, ids); }};
       });
   collect(
       machine.stores.size(),

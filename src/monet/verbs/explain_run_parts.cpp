@@ -89,6 +89,13 @@ std::string cause_words(const EvaluateRun& run, const Evaluated& mode, const sch
     case schedule::Cause::Kind::Nothing: return "as early as its turn came";
     case schedule::Cause::Kind::Unit: return fmt::format("its unit was busy with {}", tile_name(cause.index));
     case schedule::Cause::Kind::Tile: return fmt::format("it waited for {}", tile_name(cause.index));
+    case schedule::Cause::Kind::TileAtPort:
+      return fmt::format("it waited for port {}, used by {}", run.chip.machine.ports[cause.port.index()].name,
+                         tile_name(cause.index));
+    case schedule::Cause::Kind::TransferAtPort:
+      return fmt::format("it waited for port {}, used by a transfer of {}",
+                         run.chip.machine.ports[cause.port.index()].name,
+                         tensor_name(mode, e.timeline.transfers[cause.index].block));
     case schedule::Cause::Kind::Transfer:
     case schedule::Cause::Kind::Channel: {
       const schedule::Transfer& t = e.timeline.transfers[cause.index];
@@ -419,6 +426,10 @@ std::vector<ExplainedSection> core_sections(const EvaluateRun& run, const Evalua
         std::string why;
         switch (time.cause.kind) {
           case schedule::Cause::Kind::Tile: why = "results of other units"; break;
+          case schedule::Cause::Kind::TileAtPort:
+          case schedule::Cause::Kind::TransferAtPort:
+            why = "port " + run.chip.machine.ports[time.cause.port.index()].name;
+            break;
           case schedule::Cause::Kind::Transfer:
           case schedule::Cause::Kind::Channel: {
             const schedule::Transfer& x = e.timeline.transfers[time.cause.index];

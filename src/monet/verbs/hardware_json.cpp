@@ -35,6 +35,7 @@ Json json(const Memory& m, const Core& core) {
   out.set("read_pj_per_bit", read_pj_per_bit(m)).set("write_pj_per_bit", write_pj_per_bit(m));
   out.set("leakage_mw", json(m.leakage_mw)).set("area_mm2", json(m.area_mm2)).set("latency_cycles", m.latency_cycles);
   out.set("buffering", name(m.buffering))
+      .set("ports_per_core", m.ports_per_core)
       .set("transposed_read", name(m.transposed_read))
       .set("transposed_slowdown", m.transposed_slowdown);
   return out;

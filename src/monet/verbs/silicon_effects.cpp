@@ -46,6 +46,11 @@ void move_at_once(Problem& problem) {
   for (schedule::Store& store : problem.machine.stores) store.bytes_per_cycle = kAtOnce;
 }
 
+void separate_ports(Problem& problem) {
+  for (schedule::Tile& tile : problem.tiles) tile.demands = 0;
+  for (schedule::Store& store : problem.machine.stores) store.fill = store.drain = std::nullopt;
+}
+
 void hold_everything(Problem& problem) {
   for (schedule::Store& store : problem.machine.stores) store.bytes = std::max(store.bytes, kEndless);
 }
@@ -61,7 +66,9 @@ double cycles_of(const Problem& problem) {
 std::vector<Effect> effects_of(const schedule::TilingInput& input, const schedule::Evaluation& result) {
   std::vector<Effect> out;
   const std::vector<double> ideal = array_cycles(input, result.tiled);
-  Problem bare = result.tiled.problem;
+  Problem kept = result.tiled.problem;
+  separate_ports(kept);
+  Problem bare = kept;
   hold_everything(bare);
   Problem arrays = bare;
   move_at_once(arrays);
@@ -73,7 +80,8 @@ std::vector<Effect> effects_of(const schedule::TilingInput& input, const schedul
   move_at_once(linked);
   out.push_back({"+ ports, fill and drain", cycles_of(linked)});
   out.push_back({"+ transfers", cycles_of(bare)});
-  out.push_back({"+ finite memories", result.latency});
+  out.push_back({"+ finite memories", cycles_of(kept)});
+  out.push_back({"+ shared ports", result.latency});
   return out;
 }
 
@@ -81,9 +89,10 @@ double cycles_in_turns(const schedule::Evaluation& result) {
   Problem problem = result.tiled.problem;
   const schedule::StoreId home = problem.machine.home;
   for (const schedule::Transfer& t : result.timeline.transfers)
-    if (t.from == home || t.to == home) problem.tiles[t.tile.index()].cycles += t.end - t.start;
+    if (t.from == home || t.to == home) problem.tiles[t.tile.index()].cycles += t.passed - t.start;
   hold_everything(problem);
   move_at_once(problem);
+  separate_ports(problem);
   return cycles_of(problem);
 }
 

@@ -46,6 +46,7 @@ cores:
         write_energy: {value: 21 pJ, assumed: true}
         latency: 2 cycles
         buffering: double
+        ports_per_core: true
         transposed_read: conflicts
         transposed_slowdown: 8
     unrolling: {D1: {K: 8}, D2: {C: 2, FX: 2}}

@@ -87,6 +87,8 @@ TEST(OwnForm, Memories) {
   EXPECT_EQ(buffer.write_energy_pj, (Figure{21, Provenance::Assumed, ""}));
   EXPECT_EQ(buffer.latency_cycles, 2);
   EXPECT_EQ(buffer.buffering, Buffering::Double);
+  EXPECT_TRUE(buffer.ports_per_core);
+  EXPECT_FALSE(registers.ports_per_core);
   EXPECT_EQ(buffer.transposed_read, TransposedRead::Conflicts);
   EXPECT_EQ(buffer.transposed_slowdown, 8);
 }

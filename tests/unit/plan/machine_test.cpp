@@ -49,6 +49,34 @@ TEST(Machine, SharedMemoriesAreOneStore) {
   EXPECT_NE(chip.cores[0].array, chip.cores[1].vector);
 }
 
+// DIANA: two ports of 64 B for four cores. The Ascend: two of 125 B for each of 32. A TPU: one to read, one to write.
+TEST(Machine, PortsOfASharedMemoryAreOneForAllOrOneForEachCore) {
+  const auto names = [](const Chip& chip, const CoreOnChip& core, StoreId store) {
+    std::vector<std::string> out;
+    for (const CorePort& port : core.ports)
+      if (const StorePort& p = chip.machine.ports[port.id.index()]; p.store == store) out.push_back(p.name);
+    return out;
+  };
+  const Chip diana = chip_of(named("diana"));
+  const StoreId activations = diana.store(0, Slot::Input);
+  const std::vector<std::string> both{"digital.activations.first", "digital.activations.second"};
+  for (const CoreOnChip& core : diana.cores) EXPECT_EQ(names(diana, core, activations), both) << core.core.name;
+  const Store& store = diana.machine.stores[activations.index()];
+  EXPECT_EQ(store.bytes_per_cycle, 64);
+  EXPECT_EQ(diana.machine.ports[store.fill.value().index()].name, both[0]);
+  EXPECT_EQ(diana.machine.ports[store.drain.value().index()].name, both[1]);
+  const Chip ascend = chip_of(named("ascend_910"));
+  EXPECT_EQ(ascend.machine.ports.size(), 64u);
+  const Store& cache = ascend.machine.stores[ascend.store(0, Slot::Input).index()];
+  EXPECT_EQ(cache.bytes_per_cycle, 32 * 125);
+  EXPECT_FALSE(cache.fill || cache.drain);
+  const Chip tpu = chip_of(named("tpu_v2"));
+  EXPECT_EQ(tpu.machine.ports.size(), 4u);
+  const Store& vmem = tpu.machine.stores[tpu.store(1, Slot::Output).index()];
+  EXPECT_EQ(tpu.machine.ports[vmem.fill.value().index()].name, "core_1.vmem.write");
+  EXPECT_EQ(tpu.machine.ports[vmem.drain.value().index()].name, "core_1.vmem.read");
+}
+
 // Stream's quad core: a ring of links of 32 bits, a pooling and a vector core linked to all, DRAM of 64 bits.
 TEST(Machine, LinksHaveAChannelEachWayAndWaysTakeTheFewest) {
   const Chip chip = chip_of(named("tpu_like_quad_core"));

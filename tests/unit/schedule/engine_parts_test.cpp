@@ -10,6 +10,7 @@
 #include "monet/schedule/channel_time.h"
 #include "monet/schedule/engine_chunks.h"
 #include "monet/schedule/engine_leavers.h"
+#include "monet/schedule/port_time.h"
 #include "monet/schedule/space.h"
 #include "monet/schedule/use_index.h"
 
@@ -120,6 +121,42 @@ TEST(ChannelTime, IsAProfileOfUse) {
       channel.occupy(static_cast<double>(start), static_cast<double>(start + length), rate, 1);
       for (std::size_t i = start; i < start + length; ++i) used[i] += rate;
       if (draw.below(20) == 0) channel.forget_before(static_cast<double>(horizon += draw.below(20)));
+    }
+  }
+}
+
+// Cycle by cycle: taken or free.
+TEST(PortTime, IsACycleForOneOnly) {
+  for (std::uint64_t number = 0; number < 10; ++number) {
+    Draw draw(150 + number);
+    PortTime port;
+    std::vector<bool> taken(20'000, false);
+    std::size_t horizon = 0;
+    for (int step = 0; step < 400; ++step) {
+      const std::size_t earliest = horizon + draw.below(number % 2 == 0 ? 1500 : 40), length = 1 + draw.below(30);
+      const std::size_t cycles = draw.below(3) == 0 ? length : 1 + draw.below(length);
+      const auto free_in = [&](std::size_t from) {
+        std::size_t free = 0;
+        for (std::size_t i = from; i < from + length; ++i) free += taken[i] ? 0 : 1;
+        return free;
+      };
+      std::size_t start = earliest;
+      if (draw.below(3) > 0) {  // a tile: all of it while it runs
+        while (free_in(start) < cycles) ++start;
+        const PortTime::Start found =
+            port.free_from(static_cast<double>(cycles), static_cast<double>(length), static_cast<double>(earliest));
+        ASSERT_EQ(found.time, static_cast<double>(start)) << number << " " << step;
+        ASSERT_EQ(found.freed_by != 0, start != earliest) << number << " " << step;
+      }
+      std::size_t end = start;
+      for (std::size_t left = cycles; left > 0; ++end) {
+        left -= taken[end] ? 0 : 1;
+        taken[end] = true;
+      }
+      ASSERT_EQ(port.served(static_cast<double>(start), static_cast<double>(cycles)), static_cast<double>(end))
+          << number << " " << step;
+      port.take(static_cast<double>(start), static_cast<double>(cycles), 1);
+      if (draw.below(20) == 0) port.forget_before(static_cast<double>(horizon += draw.below(20)));
     }
   }
 }

@@ -44,7 +44,7 @@ TEST(Silicon, ChipsOfTheLibraryRun) {
     EXPECT_EQ(row.error, (ours - measured) / measured);
     EXPECT_EQ(row.matches, std::abs(row.error) <= kChipTolerance);
     EXPECT_LT(std::abs(row.error), 0.25);
-    EXPECT_EQ(effect(row, "+ finite memories"), ours);
+    EXPECT_EQ(effect(row, "+ shared ports"), ours);
     // Each effect can only add.
     double before = effect(row, "lanes alone, with dependencies");
     for (const char* name : {"+ ports, fill and drain", "+ transfers", "+ finite memories"}) {
