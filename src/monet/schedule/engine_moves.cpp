@@ -173,22 +173,45 @@ bool Engine::next_to_leave(StoreId store, std::vector<std::int64_t>& addresses) 
 // What leaves may be saved from `saved_from` on.
 std::optional<Space::Spot> Engine::make_room(BlockId b, StoreId store, double earliest, double saved_from) {
   Space& space = spaces_[store.index()];
-  if (const auto spot = space.find(block(b).bytes, earliest)) return spot;
-  if (store != machine_.home) {
-    // Who fetches ahead wants a place that is free before the tile before ends, if there is one.
-    for (const bool only_idle : {true, false}) {
-      idle_since_ = only_idle ? unit_began_[p_.tiles[now_].unit.index()].back() : kForever;
-      leavers_[store.index()].begin(now_);
-      const std::vector<std::uint32_t> victims =
-          space.in_the_way(block(b).bytes, [&](std::vector<std::int64_t>& a) { return next_to_leave(store, a); });
-      leavers_[store.index()].end();
-      for (const std::uint32_t victim : victims)
-        if (!evict(BlockId{victim}, store, saved_from)) return std::nullopt;
-      if (const auto spot = space.find(block(b).bytes, earliest)) return spot;
-    }
+  std::optional<Space::Spot> spot = space.find(block(b).bytes, earliest);
+  if (store == machine_.home || (spot && spot->time <= earliest)) {
+    if (!spot) say_no_room(b, store);
+    return spot;
+  }
+  // Waiting for a place is right if moving something away would take longer. What is fetched ahead has time until the
+  // unit is free.
+  const double arrives = static_cast<double>(block(b).bytes) / machine_.stores[machine_.home.index()].bytes_per_cycle;
+  const double in_time = std::max(earliest, unit_free_[p_.tiles[now_].unit.index()].time - arrives);
+  const double lost = spot ? spot->time - in_time : kForever;
+  // Who fetches ahead wants a place that is free before the tile before ends, if there is one.
+  for (const bool only_idle : {true, false}) {
+    idle_since_ = only_idle ? unit_began_[p_.tiles[now_].unit.index()].back() : kForever;
+    const std::vector<std::uint32_t> victims = in_the_way(b, store);
+    if (spot && (victims.empty() || time_to_move(victims) >= lost)) return spot;
+    for (const std::uint32_t victim : victims)
+      if (!evict(BlockId{victim}, store, saved_from)) return std::nullopt;
+    if ((spot = space.find(block(b).bytes, earliest))) return spot;
   }
   say_no_room(b, store);
   return std::nullopt;
+}
+
+std::vector<std::uint32_t> Engine::in_the_way(BlockId b, StoreId store) {
+  leavers_[store.index()].begin(now_);
+  std::vector<std::uint32_t> victims = spaces_[store.index()].in_the_way(
+      block(b).bytes, [&](std::vector<std::int64_t>& addresses) { return next_to_leave(store, addresses); });
+  leavers_[store.index()].end();
+  return victims;
+}
+
+// Cycles that the home needs to take what is nowhere else, and to give all of it back.
+double Engine::time_to_move(const std::vector<std::uint32_t>& victims) const {
+  double bytes = 0;
+  for (const std::uint32_t victim : victims) {
+    const BlockState& s = state_[victim];
+    bytes += static_cast<double>(p_.blocks[victim].bytes) * (s.copies == 1 ? 2 : 1);
+  }
+  return bytes / machine_.stores[machine_.home.index()].bytes_per_cycle;
 }
 
 void Engine::say_no_room(BlockId b, StoreId store) {

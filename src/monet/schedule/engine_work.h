@@ -61,6 +61,8 @@ class Engine {
   bool bring(BlockId b, StoreId store, double earliest, When& ready);
   std::uint32_t move(BlockId b, const Fetch& fetch, std::uint32_t stay, Purpose purpose, std::uint32_t carried_by);
   std::optional<Space::Spot> make_room(BlockId b, StoreId store, double earliest, double saved_from);
+  std::vector<std::uint32_t> in_the_way(BlockId b, StoreId store);
+  double time_to_move(const std::vector<std::uint32_t>& victims) const;
   void say_no_room(BlockId b, StoreId store);
   bool next_to_leave(StoreId store, std::vector<std::int64_t>& addresses);
   bool evict(BlockId b, StoreId store, double earliest);

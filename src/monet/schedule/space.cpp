@@ -191,7 +191,8 @@ void Space::search_windows(const Row& row, std::int64_t bytes, std::optional<Win
       moved += taken_[last].bytes;
       last = taken_.next(last);
     }
-    if (!best || moved < best->moved || (moved == best->moved && begin < best->begin))
+    const bool is_free = last == first;  // some time
+    if (!is_free && (!best || moved < best->moved || (moved == best->moved && begin < best->begin)))
       best = Window{moved, begin, taken_[first].address, taken_[taken_.before(last)].address};
     moved -= taken_[first].bytes;
     begin = taken_[first].address + taken_[first].bytes;

@@ -12,6 +12,7 @@
 #include "monet/schedule/repeat.h"
 #include "monet/schedule/tile_order.h"
 #include "monet/schedule/tiling_boxes.h"
+#include "monet/schedule/tiling_draft.h"
 
 namespace monet::schedule {
 namespace {
@@ -26,39 +27,6 @@ constexpr double kRoom = 0.5;  // of a store: an operand of which no smaller par
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 constexpr double kMostTiles = 2e7;             // the engine alone takes about 0.45 GiB for a million
 constexpr std::size_t kRememberedShapes = 32;  // of the tiles of one node
-
-// A box of a storage that a tile reads or writes.
-struct Piece {
-  TensorId root{};
-  std::uint32_t first_range = 0;
-  std::uint8_t slot = 0;
-  bool reads = false, writes = false, flows = false;
-};
-
-// A block that a tile reads or writes.
-struct Touch {
-  std::uint32_t block = 0;
-  std::uint8_t slot = 0;
-  bool reads = false, writes = false, flows = false;
-  bool at_lanes = false;
-};
-
-struct Drafted {
-  TileInfo info{};
-  std::uint32_t first_piece = 0, pieces = 0;
-  std::uint32_t first_touch = 0, touches = 0;
-  std::uint32_t first_sum = 0, sums = 0;  // places of sums that it reads or writes
-};
-
-struct SumTouch {
-  std::uint32_t sum = 0;  // of Tiler::sums_
-  bool reads = false, writes = false;
-};
-struct SumPlace {
-  TensorId tensor{};
-  std::uint32_t first_range = 0;
-  double bytes = 0;
-};
 
 std::int64_t whole_bytes(double bits) { return static_cast<std::int64_t>(std::ceil(bits / kBitsPerByte - 1e-9)); }
 

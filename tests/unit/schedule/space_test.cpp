@@ -126,23 +126,38 @@ TEST(Schedule, OneTransferServesTwoStoresOnABus) {
   EXPECT_EQ(t.tiles[1].start, 5);
 }
 
-TEST(Schedule, MovesAwayWhatIsUsedLastAndBringsItBack) {
+// 60 bytes in a row: block 1 must go, though block 0 is used later, as what is left beside it is not enough.
+Problem one_must_go(bool is_kept) {
   Problem p = small();
-  p.blocks = {{.bytes = 40}, {.bytes = 40}, {.bytes = 60, .ends_at_home = true}};
+  p.blocks = {{.bytes = 40}, {.bytes = 40}, {.bytes = 60, .ends_at_home = is_kept}};
   add(p, 0, 10, {{BlockId{0}, StoreId{1}, Access::Write}});
   add(p, 0, 10, {{BlockId{1}, StoreId{1}, Access::Write}});
-  // 60 bytes in a row: block 1 must go, though block 0 is used later, as what is left beside it is not enough.
   add(p, 0, 10, {{BlockId{2}, StoreId{1}, Access::Write}});
   add(p, 0, 10, {{BlockId{1}, StoreId{1}}});
   add(p, 0, 10, {{BlockId{0}, StoreId{1}}});
-  const Timeline t = std::get<Timeline>(schedule(p));
-  ASSERT_EQ(t.transfers.size(), 3u);
+  return p;
+}
+
+TEST(Schedule, MovesAwayWhatIsUsedLastAndBringsItBack) {
+  const Timeline t = std::get<Timeline>(schedule(one_must_go(false)));
+  ASSERT_EQ(t.transfers.size(), 2u);
   EXPECT_EQ(t.transfers[0].block, BlockId{1});
   EXPECT_EQ(t.transfers[0].purpose, Purpose::Spill);
-  EXPECT_EQ(t.transfers[1].block, BlockId{2});
-  EXPECT_EQ(t.transfers[1].purpose, Purpose::Return);
-  EXPECT_EQ(t.transfers[2].block, BlockId{1});
-  EXPECT_EQ(t.transfers[2].purpose, Purpose::Fetch);
+  // Its place is free when the third tile ends, and it is there 4 cycles later.
+  EXPECT_EQ(t.transfers[1].block, BlockId{1});
+  EXPECT_EQ(t.transfers[1].purpose, Purpose::Fetch);
+  EXPECT_EQ(t.tiles[3].start, t.tiles[2].end + 4);
+}
+
+TEST(Schedule, WaitsForAPlaceNoLongerThanMovingSomethingAwayTakes) {
+  // Block 2 goes home first, 6 cycles, and block 1 comes back, 4; to move block 0 out and in again takes 8.
+  const Timeline t = std::get<Timeline>(schedule(one_must_go(true)));
+  ASSERT_EQ(t.transfers.size(), 5u);
+  EXPECT_EQ(std::count_if(t.transfers.begin(), t.transfers.end(),
+                          [](const Transfer& transfer) { return transfer.block == BlockId{0}; }),
+            2);
+  EXPECT_EQ(t.tiles[3].start, t.tiles[2].end);
+  EXPECT_EQ(t.tiles[4].start, t.tiles[3].end);
 }
 
 // However many tiles are decided before: rule 1 knows no other bound than the tile before on the same unit.
