@@ -46,7 +46,10 @@ plan::ParsedPlan read_plan(const EvaluateRequest& request, const hardware::Hardw
 
 void evaluate_mode(const EvaluateRequest& request, const std::string& mode, cost::Cache& cache, EvaluateRun& run) {
   ModelRequest asked = request.model;
-  if (mode == "inference") asked.train = "none";
+  if (mode == "inference") {
+    asked.train = "none";
+    asked.is_inference = true;
+  }
   Evaluated out{.mode = mode, .prepared = prepare(asked)};
   if (!out.prepared.is_training) out.mode = "inference";
   std::vector<std::string> layers;

@@ -22,6 +22,7 @@
 #include "monet/rewrite/online_softmax.h"
 #include "monet/rewrite/precision.h"
 #include "monet/rewrite/recompose.h"
+#include "monet/rewrite/running_statistics.h"
 
 namespace monet {
 namespace {
@@ -175,6 +176,7 @@ Prepared prepare(const ModelRequest& r) {
     p.is_training = p.imported_training;
     const bool makes = !p.imported_training && r.train != "none";
     if (!p.imported_training) {
+      if (r.is_inference) p.graph = use_running_statistics(std::move(p.graph));
       if (r.fold_batch_norm) p.graph = fold_batch_norm(std::move(p.graph), &p.values);
       if (one_of("--attention", r.attention, {"written", "online"}) == "online")
         p.graph = use_online_softmax(std::move(p.graph));

@@ -21,7 +21,8 @@ struct ModelRequest {
   std::map<std::string, std::int64_t> dims;  // symbolic ONNX dimensions
   std::string optimizer = "adamw";
   std::string loss = "cross_entropy";  // or mse
-  std::string train = "all";           // none: inference
+  std::string train = "all";           // none: no gradients
+  bool is_inference = false;           // batch normalisations go by their running statistics
   std::string precision;               // empty: fp16 for a training we make, else the model's own
   std::string save = "lean";           // or torch
   std::string attention = "written";   // or online
