@@ -13,7 +13,7 @@ CTEST := ctest --output-on-failure --no-tests=error -j$(CORES)
 WITHOUT_TESTS = $(if $(wildcard build/release/CMakeCache.txt),,-DMONET_TESTS=OFF)
 SOURCES = $(shell find src tests bench -name '*.h' -o -name '*.cpp' 2>/dev/null)
 
-.PHONY: help demo build test test-release test-asan test-all test-long setup setup-test setup-peers bench bench-peers fuzz format clean
+.PHONY: help demo build test test-release test-asan test-units test-all test-long setup setup-test setup-peers bench bench-peers fuzz format clean
 .NOTPARALLEL:
 
 help:
@@ -38,9 +38,9 @@ test: test-release test-asan
 test-release: setup-test
 	@echo "== build: release, with tests"
 	@cmake --preset release -DMONET_TESTS=ON >build/configure.log || { cat build/configure.log; exit 1; }
-	@cmake --build --preset release
-	@echo "== test: everything but the long tests"
-	@$(CTEST) --test-dir build/release -LE '^long$$'
+	@cmake --build --preset release --target other_tests
+	@echo "== test: everything but unit tests, which run with sanitizers, and long ones"
+	@$(CTEST) --test-dir build/release -LE '^long$$|^unit_' -E '_NOT_BUILT$$'
 
 # After the release tests, not beside them: both use all cores.
 test-asan: test-release
@@ -50,7 +50,12 @@ test-asan: test-release
 	@echo "== test: unit tests with sanitizers"
 	@$(CTEST) --test-dir build/asan -L '^unit_'
 
-test-all: test test-long fuzz bench bench-peers
+test-all: test test-units test-long fuzz bench bench-peers
+
+test-units: test-release
+	@echo "== test: unit tests without sanitizers"
+	@cmake --build --preset release --target unit_tests
+	@$(CTEST) --test-dir build/release -L '^unit_'
 
 test-long: test-release setup-peers
 	@echo "== test: the long tests"

@@ -113,7 +113,7 @@ std::vector<std::uint32_t> overlapped(std::span<const GroupTile> tiles, const Li
   for (std::uint32_t i = 0; i < order.size(); ++i) {
     const std::uint32_t t = order[i];
     rank[t] = i;
-    step[t] = static_cast<std::uint32_t>(anchors / its_units.size());
+    step[t] = static_cast<std::uint32_t>(anchors / std::max<std::size_t>(1, its_units.size()));
     left.resize(std::max<std::size_t>(left.size(), step[t] + 1), 0);
     ++left[step[t]];
     if (tiles[t].node == longest) ++anchors;
