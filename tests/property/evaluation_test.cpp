@@ -12,17 +12,13 @@
 
 #include "monet/graph/lower.h"
 #include "support/random_case.h"
+#include "support/setting.h"
 #include "support/timeline_check.h"
 
 namespace monet::test {
 namespace {
 
 using namespace schedule;
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* given = std::getenv(name);
-  return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
-}
 
 // Sums of up to a million figures in another order.
 bool is_near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)}); }

@@ -10,16 +10,13 @@
 
 #include "monet/interpret/run.h"
 #include "support/random_case.h"
+#include "support/setting.h"
 
 namespace monet::test {
 namespace {
 
 using namespace schedule;
 
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* given = std::getenv(name);
-  return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
-}
 bool is_long() { return setting("MONET_REPLAYS", 0) >= 500; }
 
 struct Outcome {

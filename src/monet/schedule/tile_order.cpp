@@ -124,7 +124,7 @@ std::vector<std::uint32_t> overlapped(std::span<const GroupTile> tiles, const Li
   std::vector<std::vector<std::uint32_t>> held(left.size() + 2);  // by step: ready, but too far ahead
   std::vector<bool> is_busy(units, false);
   std::priority_queue<std::pair<double, std::uint32_t>, std::vector<std::pair<double, std::uint32_t>>, std::greater<>>
-      running;            // end, rank
+      running;            // end, tile
   std::uint32_t now = 0;  // the first step that has not ended
   double time = 0;
   std::vector<std::uint32_t> result;
