@@ -96,7 +96,7 @@ class Evaluations(Commands):
     def test_what_does_not_fit_is_said_with_the_inequality(self):
         run = self.run_monet("evaluate", "resnet18", "--on", "diana", "--mode", "inference")
         self.assertEqual(1, run.returncode)
-        self.assertIn("l2: no room for", run.stdout.decode())
+        self.assertIn("l2: weights, states and inputs take 47398564 B > 4194304 B", run.stdout.decode())
         self.assertIn("would help:", run.stdout.decode())
 
     def test_several_iterations_take_about_as_long_as_as_many_alone(self):
@@ -183,7 +183,7 @@ class Questions(Commands):
 
     def test_points_that_are_not_possible_have_a_reason_and_no_figures(self):
         said = self.ok("sweep", MODEL, "--on", "diana", "--vary", "hidden=64,4096", "--mode", "both", "--out", "swept")
-        self.assertIn("hidden=4096, training: l2: no room for", said)
+        self.assertIn("hidden=4096, training: l2: weights, states and inputs take", said)
         document = json.loads((self.folder / "swept" / "result.json").read_text())
         if commands_test.jsonschema:
             commands_test.validator("sweep").validate(document)

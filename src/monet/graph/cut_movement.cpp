@@ -149,7 +149,6 @@ void rule(const Gather& op, Cutter& c) {
 }
 
 void rule(const ScatterAdd& op, Cutter& c) {
-  static constexpr const char* kAddressed = "the indices decide which of its positions an element is added to";
   const Shape &dy = c.in(0), &indices = c.in(1), &sums = c.out();
   const auto axis = static_cast<std::size_t>(op.axis);
   Region read, which, made;
@@ -157,7 +156,14 @@ void rule(const ScatterAdd& op, Cutter& c) {
     made.axes.push_back(c.parallel(axis_name(i), sums[i]));
     read.axes.push_back(made.axes.back());
   }
-  made.axes.push_back(c.fixed(axis_name(axis), sums[axis], kAddressed));
+  const Range entries = c.parallel(axis_name(axis), sums[axis]);
+  ScatterAdd part = op;
+  if (entries.size() < sums[axis]) {
+    part.size = entries.size();
+    part.part.whole = {sums[axis]};
+    part.part.origin = {entries.begin};
+  }
+  made.axes.push_back(entries);
   for (std::size_t i = 0; i < indices.size(); ++i) {
     which.axes.push_back(c.reduction({"R", static_cast<std::int64_t>(axis + i)}, indices[i]));
     read.axes.push_back(which.axes.back());
@@ -170,7 +176,7 @@ void rule(const ScatterAdd& op, Cutter& c) {
   c.read(0, std::move(read));
   c.read(1, std::move(which));
   c.write(0, std::move(made));
-  c.become(op);
+  c.become(std::move(part));
 }
 
 void rule(const Trilu& op, Cutter& c) {

@@ -139,6 +139,7 @@ Outputs infer_scatter(const ScatterAdd& op, Operands in) {
   if (op.axis < 0 || op.size < 1 || dy.shape.size() < axis + indices.shape.size() ||
       !std::equal(indices.shape.begin(), indices.shape.end(), dy.shape.begin() + op.axis))
     fail(fmt::format("gradient {} does not fit indices {}", to_string(dy.shape), to_string(indices.shape)));
+  if (is_set(op.part)) check_inside(op.part.whole, op.part.origin, {op.size});
   Shape x(dy.shape.begin(), dy.shape.begin() + op.axis);
   x.push_back(op.size);
   x.insert(x.end(), dy.shape.begin() + op.axis + static_cast<std::ptrdiff_t>(indices.shape.size()), dy.shape.end());

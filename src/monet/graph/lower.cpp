@@ -452,8 +452,17 @@ VectorWork lower_vector(const Graph& g, const Node& node) {
             w.reads[0].elements = count_of(v.out());
             w.indirect = true;
           },
-          [&](const ScatterAdd&) {
-            v.functions({{F::Add, 1}}, count_of(v.in(0)));
+          [&](const ScatterAdd& op) {
+            // Of a part as much as it would be if every entry had as many indices: no one knows them.
+            std::uint64_t added = count_of(v.in(0));
+            if (op.part != Part{}) {
+              const auto first = static_cast<std::uint64_t>(op.part.origin[0]),
+                         size = static_cast<std::uint64_t>(op.size),
+                         whole = static_cast<std::uint64_t>(op.part.whole[0]);
+              added = added * (first + size) / whole - added * first / whole;
+            }
+            w.reads[0].elements = added;
+            v.functions({{F::Add, 1}}, added);
             w.indirect = true;
           },
           [&](const Trilu&) {

@@ -496,11 +496,14 @@ struct Gather {
   static constexpr auto fields() { return std::tuple{Field{"axis", &Gather::axis}}; }
   bool operator==(const Gather&) const = default;
 };
-// (dy, indices) -> ddata with `size` entries along `axis`: the gradient of Gather
+// (dy, indices) -> ddata with `size` entries along `axis`: the gradient of Gather. `part`: entries of the whole, and
+// the first of these; indices of others add nothing.
 struct ScatterAdd {
   std::int64_t axis = 0, size = 1;
+  Part part{};
   static constexpr auto fields() {
-    return std::tuple{Field{"axis", &ScatterAdd::axis}, Field{"size", &ScatterAdd::size}};
+    return std::tuple{Field{"axis", &ScatterAdd::axis}, Field{"size", &ScatterAdd::size},
+                      Field{"part", &ScatterAdd::part}};
   }
   bool operator==(const ScatterAdd&) const = default;
 };

@@ -216,12 +216,17 @@ template <class T>
 Array<T> apply(const ScatterAdd& op, const Call<T>& call) {
   Array<T> sums = call.zeros(0);
   const AxisSplit split = split_at(sums.shape, op.axis);
-  const Ints indices = checked_indices(call.need(1), split.extent);
+  const bool is_part = op.part != Part{};
+  const Ints indices = checked_indices(call.need(1), is_part ? op.part.whole[0] : split.extent);
+  const std::int64_t first = is_part ? op.part.origin[0] : 0;
   const T* from = call.need(0).data.data();
   for (std::int64_t o = 0; o < split.outer; ++o)
     for (const std::int64_t index : indices) {
-      T* to = sums.data.data() + (o * split.extent + index) * split.inner;
-      for (std::int64_t i = 0; i < split.inner; ++i) to[i] += *from++;
+      const T* added = from;
+      from += split.inner;
+      if (index < first || index >= first + split.extent) continue;
+      T* to = sums.data.data() + (o * split.extent + index - first) * split.inner;
+      for (std::int64_t i = 0; i < split.inner; ++i) to[i] += added[i];
     }
   return sums;
 }

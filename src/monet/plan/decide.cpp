@@ -210,8 +210,9 @@ class Decision {
     if (facts.is_view) return;
     NodeChoice& choice = out_.nodes[node.index()];
     const NodePlan* entry = entry_of_[node.index()];
-    const NodeId producer = largest_producer(node);
-    const NodeChoice* near = producer == kNoNode ? nullptr : &out_.nodes[producer.index()];
+    const NodeId producer = largest_producer(node), companion = producer == kNoNode ? companion_of(node) : kNoNode;
+    const NodeId next_to = producer == kNoNode ? companion : producer;
+    const NodeChoice* near = next_to == kNoNode ? nullptr : &out_.nodes[next_to.index()];
     if (entry != nullptr && !entry->cores.empty())
       read_cores(node, *entry, choice);
     else
@@ -221,6 +222,8 @@ class Decision {
     const bool across_is_given = entry != nullptr && (!entry->across.empty() || !entry->cores.empty());
     if (across_is_given) {
       read_splits(node, "across", entry->across, choice.across);
+    } else if (same_cores && companion != kNoNode) {
+      choice.across = near->across;
     } else if (same_cores && !near->across.empty() && !facts.is_nest) {
       follow_across(node, producer, *near, choice);
     } else {
@@ -230,8 +233,8 @@ class Decision {
       read_splits(node, "tiles", entry->tiles, choice.tiles);
       if (!across_is_given) make_way(facts, choice);
     } else if (faults_.empty()) {
-      defaults_.choose_tiles(node, facts.is_nest ? nullptr : near, producer,
-                             near != nullptr && is_fused(node, producer), choice);
+      defaults_.choose_tiles(node, facts.is_nest || producer == kNoNode ? nullptr : near, producer,
+                             producer != kNoNode && is_fused(node, producer), choice);
     }
     choice.at_lanes = entry != nullptr && entry->at_lanes;
     check_splits(node, entry, choice);
@@ -249,13 +252,15 @@ class Decision {
     std::erase_if(choice.across, [](const LoopSplit& split) { return split.parts == 1; });
   }
 
-  bool is_fused(NodeId a, NodeId b) {
+  bool is_fused(NodeId a, NodeId b) { return group_index(a) == group_index(b); }
+
+  std::size_t group_index(NodeId node) {
     if (group_index_.empty()) {
       group_index_.resize(graph_.nodes.size());
       for (std::size_t g = 0; g < out_.groups.size(); ++g)
         for (const NodeId n : out_.groups[g].nodes) group_index_[n.index()] = g;
     }
-    return group_index_[a.index()] == group_index_[b.index()];
+    return group_index_[node.index()];
   }
 
   // Who makes the largest of what a node reads; kNoNode if nobody whose choice is known does.
@@ -278,6 +283,17 @@ class Decision {
       best = producer;
     }
     return best;
+  }
+
+  // Element-wise work on what nobody makes, such as old states: the first of its group that runs over the same loops.
+  NodeId companion_of(NodeId node) {
+    const Facts& facts = facts_[node.index()];
+    if (facts.is_nest || facts.kind != hardware::WorkClass::Elementwise) return kNoNode;
+    for (const NodeId other : out_.groups[group_index(node)].nodes)
+      if (other < node && !out_.nodes[other.index()].cores.empty() && !facts_[other.index()].is_nest &&
+          facts_[other.index()].loops == facts.loops)
+        return other;
+    return kNoNode;
   }
 
   // As the producer is split over the same cores, so are its readers.
@@ -342,14 +358,8 @@ class Decision {
   void check_splits(NodeId node, const NodePlan* entry, NodeChoice& choice) {
     const std::vector<Loop>& loops = facts_[node.index()].loops;
     if (entry == nullptr) return;
-    const auto parts_in = [](const std::vector<LoopSplit>& splits, std::size_t l) {
-      std::int64_t parts = 1;
-      for (const LoopSplit& s : splits)
-        if (s.loop == l) parts *= s.parts;
-      return parts;
-    };
     for (std::size_t l = 0; l < loops.size(); ++l) {
-      const std::int64_t across = parts_in(choice.across, l), tiles = parts_in(choice.tiles, l);
+      const std::int64_t across = parts_of(choice.across, l), tiles = parts_of(choice.tiles, l);
       if (across * tiles == 1) continue;
       const std::string path =
           fmt::format("nodes/{}/{}/{}", entry->node, across > 1 ? "across" : "tiles", loops[l].name);
@@ -367,7 +377,7 @@ class Decision {
         continue;
       }
       for (std::size_t o = 0; o < loops.size(); ++o)
-        if (loops[o].name == loops[l].within && parts_in(choice.across, o) * parts_in(choice.tiles, o) < loops[o].size)
+        if (loops[o].name == loops[l].within && parts_of(choice.across, o) * parts_of(choice.tiles, o) < loops[o].size)
           fault(path,
                 fmt::format("loop {} of '{}' can be cut only in tiles of one step of {}", loops[l].name,
                             graph_[node].name, loops[o].name),
@@ -411,6 +421,13 @@ std::vector<Facts> facts_of(const Graph& graph) {
 Decided decide(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip, const Plan& plan,
                const Places& places) {
   return Decision(graph, facts, chip, plan, places).run();
+}
+
+std::int64_t parts_of(const std::vector<LoopSplit>& splits, std::size_t loop) {
+  std::int64_t parts = 1;
+  for (const LoopSplit& split : splits)
+    if (split.loop == loop) parts *= split.parts;
+  return parts;
 }
 
 Plan in_words(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip, const Decided& decided) {

@@ -20,6 +20,8 @@ struct LoopSplit {
   std::int64_t parts = 1;
   bool operator==(const LoopSplit&) const = default;
 };
+// Over all splits of one loop.
+std::int64_t parts_of(const std::vector<LoopSplit>& splits, std::size_t loop);
 
 struct NodeChoice {
   std::vector<std::uint32_t> cores{};  // of Chip::cores; none for a view, which nobody runs

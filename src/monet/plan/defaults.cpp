@@ -25,18 +25,6 @@ constexpr double kShortLoop = 2;     // how much dearer traffic counts where a l
 
 std::int64_t longest_part(std::int64_t size, std::int64_t parts) { return (size + parts - 1) / parts; }
 
-std::int64_t parts_of(const std::vector<LoopSplit>& splits, std::size_t loop) {
-  std::int64_t parts = 1;
-  for (const LoopSplit& split : splits)
-    if (split.loop == loop) parts *= split.parts;
-  return parts;
-}
-
-// Parts of an axis that is cut into a and into b parts.
-std::int64_t cut_by_both(std::int64_t a, std::int64_t b) {
-  return a % b == 0 || b % a == 0 ? std::max(a, b) : a + b - 1;
-}
-
 // How much more than its bytes a part of a tensor counts that lies in short runs of addresses.
 double with_bursts(const std::optional<Region>& region, const Shape& shape, double bytes) {
   if (!region || bytes <= 0) return bytes;
@@ -56,7 +44,7 @@ bool is_meant_for(const CoreOnChip& core, const Facts& facts) {
 }  // namespace
 
 Defaults::Defaults(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip)
-    : graph_(graph), facts_(facts), chip_(chip), cuts_(graph.tensors.size()) {}
+    : graph_(graph), facts_(facts), chip_(chip), cuts_(graph, facts) {}
 
 void Defaults::choose_cores(NodeId node, const NodeChoice* near, NodeChoice& choice,
                             std::vector<std::string>& notes) const {
@@ -130,7 +118,7 @@ void Defaults::choose_across(NodeId node, NodeChoice& choice) const {
     for (const double b : moved.moved_out) sum += b;
     const double idle = static_cast<double>(cores) / static_cast<double>(used);
     const double score = cycles * imbalance * idle + sum * static_cast<double>(used) / home +
-                         blocks(node, std::vector<std::int64_t>(parts.size(), 1), parts) * kBlockCycles;
+                         cuts_.blocks(node, std::vector<std::int64_t>(parts.size(), 1), parts) * kBlockCycles;
     if (score >= best) return;
     best = score;
     splits = std::move(tried);
@@ -140,7 +128,10 @@ void Defaults::choose_across(NodeId node, NodeChoice& choice) const {
   };
   for (std::uint32_t a = 0; a < facts.loops.size(); ++a) {
     if (!is_open(a)) continue;
-    consider({{a, std::min(cores, facts.loops[a].size)}});
+    const std::int64_t most = std::min(cores, facts.loops[a].size);
+    consider({{a, most}});
+    if (const std::int64_t fewer = cuts_.parts_at_seams(node, a, most); fewer > 1 && fewer < most)
+      consider({{a, fewer}});
     for (std::uint32_t b = a + 1; b < facts.loops.size(); ++b)
       for (std::int64_t p = 2; is_open(b) && p < cores; ++p)
         if (cores % p == 0 && facts.loops[a].size >= p && facts.loops[b].size >= cores / p)
@@ -152,78 +143,20 @@ void Defaults::choose_across(NodeId node, NodeChoice& choice) const {
   choice.cores.resize(static_cast<std::size_t>(used));
 }
 
-void Defaults::remember(NodeId node, const NodeChoice& choice) {
-  const Facts& facts = facts_[node.index()];
-  const Node& n = graph_[node];
-  if (facts.is_view) {
-    pass_through_view(n);
-    return;
-  }
-  const auto add = [&](const std::vector<TensorId>& tensors, const std::vector<OperandFacts>& operands) {
-    for (std::size_t i = 0; i < operands.size(); ++i)
-      for (const auto* splits : {&choice.across, &choice.tiles})
-        for (const LoopSplit& split : *splits) {
-          const int axis = operands[i].axes[split.loop];
-          if (axis < 0 || tensors[i] == kNoTensor) continue;
-          std::vector<std::int64_t>& cuts = cuts_[tensors[i].index()];
-          cuts.resize(graph_[tensors[i]].shape.size(), 1);
-          std::int64_t& parts = cuts[static_cast<std::size_t>(axis)];
-          parts = cut_by_both(parts, parts_of(choice.across, split.loop) * parts_of(choice.tiles, split.loop));
-        }
-  };
-  add(n.inputs, facts.inputs);
-  add(n.outputs, facts.outputs);
-}
-
-// Axes that a view leaves as they are keep their cuts.
-void Defaults::pass_through_view(const Node& view) {
-  if (view.inputs.empty() || view.inputs[0] == kNoTensor || cuts_[view.inputs[0].index()].empty()) return;
-  const Shape &from = graph_[view.inputs[0]].shape, &to = graph_[view.outputs[0]].shape;
-  std::vector<std::int64_t>& cuts = cuts_[view.outputs[0].index()];
-  cuts.resize(to.size(), 1);
-  std::int64_t before = 1, after = 1;  // elements of the axes passed
-  for (std::size_t i = 0, j = 0; i < from.size() && j < to.size();) {
-    if (before == after && from[i] == to[j]) {
-      cuts[j] = cuts_[view.inputs[0].index()][i];
-      before *= from[i++];
-      after *= to[j++];
-    } else if (before <= after) {
-      before *= from[i++];
-    } else {
-      after *= to[j++];
-    }
-  }
-}
-
-// Into how many blocks all operands of a node are cut, by it and by those before it.
-double Defaults::blocks(NodeId node, const std::vector<std::int64_t>& across,
-                        const std::vector<std::int64_t>& parts) const {
-  const Facts& facts = facts_[node.index()];
-  double sum = 0;
-  const auto add = [&](const std::vector<TensorId>& tensors, const std::vector<OperandFacts>& operands) {
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (tensors[i] == kNoTensor) continue;
-      std::vector<std::int64_t> cuts = cuts_[tensors[i].index()];
-      cuts.resize(graph_[tensors[i]].shape.size(), 1);
-      for (std::size_t l = 0; l < parts.size(); ++l)
-        if (const int axis = operands[i].axes[l]; axis >= 0 && across[l] * parts[l] > 1) {
-          std::int64_t& cut = cuts[static_cast<std::size_t>(axis)];
-          cut = cut_by_both(cut, across[l] * parts[l]);
-        }
-      double count = 1;
-      for (const std::int64_t c : cuts) count *= static_cast<double>(c);
-      sum += count;
-    }
-  };
-  add(graph_[node].inputs, facts.inputs);
-  add(graph_[node].outputs, facts.outputs);
-  return sum;
-}
-
 std::vector<std::int64_t> Defaults::core_parts(NodeId node, const NodeChoice& choice) const {
   std::vector<std::int64_t> parts;
   for (std::size_t l = 0; l < facts_[node.index()].loops.size(); ++l) parts.push_back(parts_of(choice.across, l));
   return parts;
+}
+
+// Of an operand in the store of the first core: its own, and those of cores that share the store.
+double Defaults::parts_in_store(const NodeChoice& choice, const OperandFacts& operand) const {
+  const StoreId store = chip_.store(choice.cores[0], operand.slot);
+  double sharers = 0, parts_apart = 1;
+  for (const std::uint32_t core : choice.cores) sharers += chip_.store(core, operand.slot) == store ? 1 : 0;
+  for (const LoopSplit& split : choice.across)
+    if ((operand.moves_with >> split.loop & 1) != 0) parts_apart *= static_cast<double>(split.parts);
+  return std::min(sharers, parts_apart);
 }
 
 // What the largest tile takes in the stores of the first core, and those of other cores that share a store and have
@@ -246,12 +179,9 @@ Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const StoreId store = chip_.store(choice.cores[0], operands[i].slot);
       if (store == chip_.machine.home && chip_.home_is_offchip) continue;
-      if (one[i] > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes)) continue;
-      double sharers = 0, parts_apart = 1;
-      for (const std::uint32_t core : choice.cores) sharers += chip_.store(core, operands[i].slot) == store ? 1 : 0;
-      for (const LoopSplit& split : choice.across)
-        if ((operands[i].moves_with >> split.loop & 1) != 0) parts_apart *= static_cast<double>(split.parts);
-      sums[store] += all[i] * std::min(sharers, parts_apart);
+      if (operands[i].is_looked_up || one[i] > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes))
+        continue;
+      sums[store] += all[i] * parts_in_store(choice, operands[i]);
     }
   };
   add(facts.inputs, bytes.inputs, fewest.inputs);
@@ -393,7 +323,7 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
       for (const std::int64_t p : parts) count *= static_cast<double>(p);
       const double score =
           traffic(node, then, parts, best_order(node, then, parts, wished)) * (is_short ? kShortLoop : 1) +
-          (count * kTileCycles + blocks(node, across, parts) * kBlockCycles) * home_rate;
+          (count * kTileCycles + cuts_.blocks(node, across, parts) * kBlockCycles) * home_rate;
       parts[l] = before;
       if (must_fit_better && then.overflow >= now.overflow) continue;
       if (score > best || (score == best && then.overflow >= best_overflow)) continue;
@@ -459,7 +389,7 @@ void Defaults::align(const std::vector<NodeId>& nodes, std::vector<NodeChoice>& 
         if (facts.loops[l].kind != LoopKind::Parallel || before >= extent) continue;
         parts[l] = std::min(extent, 2 * before);
         double count = 0;
-        for (const NodeId n : alike) count += blocks(n, across, parts);
+        for (const NodeId n : alike) count += cuts_.blocks(n, across, parts);
         if (count < least) {
           least = count;
           best = l;
@@ -499,7 +429,7 @@ bool Defaults::holds_all(const std::vector<NodeId>& nodes, const NodeChoice& cho
         life.last = i;
         life.is_made = life.is_made || is_made;
         life.store = chip_.store(choice.cores[0], operands[o].slot);
-        life.bytes = std::max(life.bytes, sizes[o]);
+        life.bytes = std::max(life.bytes, sizes[o] * parts_in_store(choice, operands[o]));
       }
     };
     add(graph_[nodes[i]].inputs, facts.inputs, bytes.inputs, false);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "monet/plan/decide.h"
+#include "monet/plan/default_cuts.h"
 
 namespace monet::plan {
 
@@ -23,7 +24,7 @@ class Defaults {
   // that it touches in the store.
   void align(const std::vector<NodeId>& nodes, std::vector<NodeChoice>& choices) const;
   // What a node cuts its operands into; those that come later are best cut in the same places.
-  void remember(NodeId node, const NodeChoice& choice);
+  void remember(NodeId node, const NodeChoice& choice) { cuts_.remember(node, choice); }
   // The tiles of the producer, in the loops of the node.
   std::vector<LoopSplit> followed(NodeId node, const NodeChoice& producer, NodeId producer_node) const;
 
@@ -36,9 +37,8 @@ class Defaults {
   };
   bool holds_all(const std::vector<NodeId>& nodes, const NodeChoice& choice,
                  const std::vector<std::int64_t>& parts) const;
-  void pass_through_view(const Node& view);
-  double blocks(NodeId node, const std::vector<std::int64_t>& across, const std::vector<std::int64_t>& parts) const;
   std::vector<std::int64_t> core_parts(NodeId node, const NodeChoice& choice) const;
+  double parts_in_store(const NodeChoice& choice, const OperandFacts& operand) const;
   Load load(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts) const;
   double traffic(NodeId node, const Load& load, const std::vector<std::int64_t>& parts,
                  const std::vector<std::uint32_t>& order) const;
@@ -48,7 +48,7 @@ class Defaults {
   const Graph& graph_;
   const std::vector<Facts>& facts_;
   const Chip& chip_;
-  std::vector<std::vector<std::int64_t>> cuts_;  // by tensor and axis: parts; none: not cut
+  DefaultCuts cuts_;
 };
 
 }  // namespace monet::plan

@@ -88,7 +88,12 @@ Facts facts_of(const Graph& graph, const Node& node) {
     // Input, weight, and what the sums begin with.
     if (facts.is_nest) operand.slot = i == 0 ? Slot::Input : i == 1 ? Slot::Weight : Slot::Output;
     if (operand.is_there) operand.bits = bits_per_element(graph[node.inputs[i]].format);
-    if (operand.is_there && vector != nullptr) operand.is_read = vector->reads[present++].elements > 0;
+    if (operand.is_there && vector != nullptr) {
+      const std::uint64_t read = vector->reads[present++].elements;
+      operand.is_read = read > 0;
+      operand.is_looked_up =
+          vector->indirect && read < static_cast<std::uint64_t>(elements(graph[node.inputs[i]].shape));
+    }
     facts.inputs.push_back(operand);
     if (operand.is_there) facts.moved_bits += static_cast<double>(elements(graph[node.inputs[i]].shape)) * operand.bits;
   }
@@ -124,10 +129,12 @@ std::vector<Range> first_box(const Facts& facts, std::span<const std::int64_t> p
 TileBytes tile_bytes(const Facts& facts, const Cut& part) {
   TileBytes bytes;
   const bool is_sum = part.combine.kind != CombineKind::None;
-  for (std::size_t i = 0; i < facts.inputs.size(); ++i)
-    bytes.inputs.push_back(facts.inputs[i].is_there && facts.inputs[i].is_read && part.inputs[i]
-                               ? std::ceil(bits_of(*part.inputs[i], facts.inputs[i].bits) / kBitsPerByte)
-                               : 0);
+  for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
+    const OperandFacts& o = facts.inputs[i];
+    double bits = o.is_there && o.is_read && part.inputs[i] ? bits_of(*part.inputs[i], o.bits) : 0;
+    if (o.is_looked_up && part.outputs[0]) bits = std::min(bits, bits_of(*part.outputs[0], o.bits));
+    bytes.inputs.push_back(std::ceil(bits / kBitsPerByte));
+  }
   for (std::size_t i = 0; i < facts.outputs.size(); ++i) {
     const OperandFacts& o = facts.outputs[i];
     const double bits = o.bits + (is_sum && o.sum_bits != o.bits ? o.sum_bits : 0);

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "monet/schedule/use_index.h"
@@ -14,10 +15,14 @@ class Leavers {
   struct Leaver {
     std::uint32_t next_use = 0;
     BlockId block{};
+    double used = 0;  // until then, or longer
+    friend bool operator<(const Leaver& a, const Leaver& b) {
+      return std::tie(a.next_use, a.block, a.used) < std::tie(b.next_use, b.block, b.used);
+    }
   };
 
-  void add(std::uint32_t next_use, BlockId block) {
-    fresh_.push_back(std::uint64_t{next_use} << 32 | block.value);
+  void add(const Leaver& leaver) {
+    fresh_.push_back(leaver);
     if (fresh_.size() > kMostFresh) sort_in(0);
   }
 
@@ -27,10 +32,7 @@ class Leavers {
     at_ = kept_ = entries_.size();
   }
   bool has_next() const { return at_ > 0; }
-  Leaver peek() const {
-    return {static_cast<std::uint32_t>(entries_[at_ - 1] >> 32),
-            BlockId{static_cast<std::uint32_t>(entries_[at_ - 1])}};
-  }
+  const Leaver& peek() const { return entries_[at_ - 1]; }
   void next(bool is_kept) {
     --at_;
     if (is_kept) entries_[--kept_] = entries_[at_];
@@ -45,7 +47,7 @@ class Leavers {
 
   void sort_in(std::uint32_t now) {
     const auto past =
-        std::partition_point(entries_.begin(), entries_.end(), [&](std::uint64_t entry) { return entry >> 32 < now; });
+        std::partition_point(entries_.begin(), entries_.end(), [&](const Leaver& l) { return l.next_use < now; });
     if (past - entries_.begin() > entries_.end() - past) entries_.erase(entries_.begin(), past);
     if (fresh_.empty()) return;
     std::sort(fresh_.begin(), fresh_.end());
@@ -53,13 +55,17 @@ class Leavers {
     const auto middle = static_cast<std::ptrdiff_t>(entries_.size());
     entries_.insert(entries_.end(), fresh_.begin(), fresh_.end());
     std::inplace_merge(entries_.begin() + first, entries_.begin() + middle, entries_.end());
-    entries_.erase(std::unique(entries_.begin() + first, entries_.end()), entries_.end());
+    const auto is_same = [](const Leaver& a, const Leaver& b) {
+      return a.next_use == b.next_use && a.block == b.block;
+    };
+    entries_.erase(std::unique(entries_.begin() + std::max(std::ptrdiff_t{0}, first - 1), entries_.end(), is_same),
+                   entries_.end());
     fresh_.clear();
   }
 
-  std::vector<std::uint64_t> entries_;  // next use, block; in order
-  std::vector<std::uint64_t> fresh_;    // not in order yet
-  std::size_t at_ = 0, kept_ = 0;       // of the pass: entries below are to come, those from `kept_` on stay
+  std::vector<Leaver> entries_;    // in order
+  std::vector<Leaver> fresh_;      // not in order yet
+  std::size_t at_ = 0, kept_ = 0;  // of the pass: entries below are to come, those from `kept_` on stay
 };
 
 }  // namespace monet::schedule

@@ -55,7 +55,7 @@ std::uint32_t Engine::cost_of_losing(const BlockState& s, const Copy& copy) cons
 void Engine::may_leave(BlockId b, const Copy& copy) {
   if (copy.store == machine_.home) return;
   const std::uint32_t cost = cost_of_losing(state(b), copy);
-  if (cost != kNever) leavers_[copy.store.index()].add(cost, b);
+  if (cost != kNever) leavers_[copy.store.index()].add({cost, b, copy.used.time});
 }
 
 std::uint32_t Engine::open_stay(BlockId b, StoreId store, std::int64_t address, double from) {
@@ -157,6 +157,10 @@ bool Engine::next_to_leave(StoreId store, std::vector<std::int64_t>& addresses) 
   while (addresses.empty() && leavers.has_next()) {
     const std::uint32_t latest = leavers.peek().next_use;
     while (leavers.has_next() && leavers.peek().next_use == latest) {
+      if (leavers.peek().used > idle_since_) {
+        leavers.next(true);
+        continue;
+      }
       const BlockId b = leavers.peek().block;
       const BlockState& s = state(b);
       const std::uint32_t at = copies_.find(s, store);
@@ -178,22 +182,25 @@ std::optional<Space::Spot> Engine::make_room(BlockId b, StoreId store, double ea
     if (!spot) say_no_room(b, store);
     return spot;
   }
-  // Waiting for a place is right if moving something away would take longer. What is fetched ahead has time until the
-  // unit is free.
+  // Waiting for a place is right if moving something away would take as long as what is won by it. What is fetched
+  // ahead has time until the unit is free.
   const double arrives = static_cast<double>(block(b).bytes) / machine_.stores[machine_.home.index()].bytes_per_cycle;
   const double in_time = std::max(earliest, unit_free_[p_.tiles[now_].unit.index()].time - arrives);
   const double lost = spot ? spot->time - in_time : kForever;
-  // Who fetches ahead wants a place that is free before the tile before ends, if there is one.
-  for (const bool only_idle : {true, false}) {
-    idle_since_ = only_idle ? unit_began_[p_.tiles[now_].unit.index()].back() : kForever;
+  // Who fetches ahead wants a place that is free before the tile before ends, if there is one; else one in half of the
+  // time.
+  const double began = unit_began_[p_.tiles[now_].unit.index()].back();
+  for (const auto& [idle_since, won] : {std::pair{began, lost}, std::pair{in_time + lost / 2, lost / 2}}) {
+    idle_since_ = idle_since;
     const std::vector<std::uint32_t> victims = in_the_way(b, store);
-    if (spot && (victims.empty() || time_to_move(victims) >= lost)) return spot;
+    if (victims.empty()) continue;
+    if (time_to_move(victims) >= won) break;
     for (const std::uint32_t victim : victims)
       if (!evict(BlockId{victim}, store, saved_from)) return std::nullopt;
-    if ((spot = space.find(block(b).bytes, earliest))) return spot;
+    if ((spot = space.find(block(b).bytes, earliest))) break;
   }
-  say_no_room(b, store);
-  return std::nullopt;
+  if (!spot) say_no_room(b, store);
+  return spot;
 }
 
 std::vector<std::uint32_t> Engine::in_the_way(BlockId b, StoreId store) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <set>
 
 #include "monet/base/assert.h"
@@ -301,6 +303,36 @@ double Energy::total() const {
   return sum;
 }
 
+namespace {
+
+std::vector<std::string> home_levers(const TilingInput& in) {
+  std::vector<std::string> levers{fmt::format("a larger {}", in.chip.machine.stores[in.chip.machine.home.index()].name),
+                                  "a smaller batch or model", "a narrower --precision"};
+  const auto is_state = [](const Tensor& t) { return t.category == Category::OptimizerState; };
+  if (std::any_of(in.graph.tensors.begin(), in.graph.tensors.end(), is_state))
+    levers.emplace_back("an optimizer with less state (--optimizer sgd)");
+  return levers;
+}
+
+// What an iteration begins with must be at home, however it is cut.
+std::optional<Infeasible> begins_with_too_much(const TilingInput& in) {
+  std::vector<bool> is_made(in.graph.tensors.size(), false);
+  for (const Node& node : in.graph.nodes)
+    for (const TensorId t : node.outputs)
+      if (t != kNoTensor) is_made[t.index()] = true;
+  double bytes = 0;
+  for (std::uint32_t t = 0; t < in.graph.tensors.size(); ++t)
+    if (!is_made[t] && in.storage.root(TensorId{t}) == TensorId{t})
+      bytes += std::ceil(static_cast<double>(bits(in.graph.tensors[t])) / 8);
+  const Store& home = in.chip.machine.stores[in.chip.machine.home.index()];
+  if (bytes <= static_cast<double>(home.bytes)) return std::nullopt;
+  return Infeasible{
+      .reason = fmt::format("{}: weights, states and inputs take {:.0f} B > {} B", home.name, bytes, home.bytes),
+      .levers = home_levers(in)};
+}
+
+}  // namespace
+
 Infeasible explain_no_room(const TilingInput& in, const Tiled& tiled, const NoRoom& no_room) {
   const Machine& machine = tiled.problem.machine;
   const Store& store = machine.stores[no_room.store.index()];
@@ -314,8 +346,8 @@ Infeasible explain_no_room(const TilingInput& in, const Tiled& tiled, const NoRo
     out.reason = fmt::format(
         "{}: no room for {} B of '{}' beside what is there; weights, states and inputs alone take {:.0f} B of {} B",
         store.name, no_room.wanted_bytes, tensor_of(no_room.block), sources, store.bytes);
-    out.levers = {"a larger off-chip memory", "a smaller batch or model", "a narrower --precision",
-                  "an optimizer with less state (--optimizer sgd)", "recomputed activations (--recompute)"};
+    out.levers = home_levers(in);
+    out.levers.push_back("recomputed activations (--recompute)");
     return out;
   }
   if (no_room.tile.index() >= tiled.tiles.size()) {
@@ -362,6 +394,7 @@ double transfer_energy_pj(const Problem& problem, const Timeline& timeline) {
 }
 
 std::variant<Evaluation, Infeasible> evaluate(const TilingInput& input) {
+  if (auto infeasible = begins_with_too_much(input)) return std::move(*infeasible);
   auto tiled = tile(input);
   if (auto* infeasible = std::get_if<Infeasible>(&tiled)) return std::move(*infeasible);
   Evaluation e{.tiled = std::move(std::get<Tiled>(tiled))};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <queue>
 #include <set>
@@ -93,30 +94,69 @@ std::vector<std::uint32_t> in_turn(std::span<const GroupTile> tiles, const Lists
   return turns;
 }
 
-// Tiles by when they would begin if nothing but units and other tiles had to be waited for, units prefer those that
-// come first in `order`, and nobody was more than a step ahead. A step ends with a tile of the longest node on each of
-// its units.
-std::vector<std::uint32_t> overlapped(std::span<const GroupTile> tiles, const Lists& before, const Lists& after,
-                                      std::span<const std::uint32_t> order, std::size_t nodes) {
+// By tile: the step it belongs to. A step ends when every unit of the longest node has had a tile of it.
+std::vector<std::uint32_t> steps_of(std::span<const GroupTile> tiles, std::span<const std::uint32_t> order,
+                                    std::size_t nodes) {
   std::vector<double> work(nodes, 0);
   for (const GroupTile& t : tiles) work[t.node] += t.cycles;
   const auto longest = static_cast<std::uint32_t>(std::max_element(work.begin(), work.end()) - work.begin());
-  std::set<std::uint32_t> its_units;
-  std::uint32_t units = 0;
-  for (const GroupTile& t : tiles) {
-    units = std::max(units, t.unit + 1);
+  std::set<std::uint32_t> its_units, had;
+  for (const GroupTile& t : tiles)
     if (t.node == longest) its_units.insert(t.unit);
+  std::vector<std::uint32_t> steps(tiles.size());
+  std::uint32_t now = 0;
+  for (const std::uint32_t t : order) {
+    steps[t] = now;
+    if (tiles[t].node == longest) had.insert(tiles[t].unit);
+    if (had.size() < its_units.size()) continue;
+    had.clear();
+    ++now;
   }
-  std::vector<std::uint32_t> rank(tiles.size()), step(tiles.size()), pending(tiles.size());
+  return steps;
+}
+
+std::uint32_t units_of(std::span<const GroupTile> tiles) {
+  std::uint32_t units = 0;
+  for (const GroupTile& t : tiles) units = std::max(units, t.unit + 1);
+  return units;
+}
+
+// Tiles by time: nothing but units and other tiles is waited for, each unit keeps its order, and nobody begins earlier
+// than somebody needs what it makes. So cores that share a memory take turns in it, and keep little there.
+std::vector<std::uint32_t> by_time(std::span<const GroupTile> tiles, const Lists& before, const Lists& after,
+                                   std::vector<std::uint32_t> order) {
+  const std::uint32_t units = units_of(tiles);
+  std::vector<double> free(units, 0), start(tiles.size(), 0);
+  for (const std::uint32_t t : order) {
+    start[t] = free[tiles[t].unit];
+    for (const std::uint32_t p : before.of(t)) start[t] = std::max(start[t], start[p] + tiles[p].cycles);
+    free[tiles[t].unit] = start[t] + tiles[t].cycles;
+  }
+  std::vector<double> next(units, std::numeric_limits<double>::infinity());  // of the unit, when it begins
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const std::uint32_t t = order[i];
+    double needed = next[tiles[t].unit];
+    for (const std::uint32_t n : after.of(t)) needed = std::min(needed, start[n]);
+    if (!after.of(t).empty()) start[t] = std::max(start[t], needed - tiles[t].cycles);
+    next[tiles[t].unit] = start[t];
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return start[a] < start[b]; });
+  return order;
+}
+
+// Tiles by when they would begin if nothing but units and other tiles had to be waited for, units prefer those that
+// come first in `order`, and nobody was more than a step ahead.
+std::vector<std::uint32_t> overlapped(std::span<const GroupTile> tiles, const Lists& before, const Lists& after,
+                                      std::span<const std::uint32_t> order, std::size_t nodes) {
+  const std::vector<std::uint32_t> step = steps_of(tiles, order, nodes);
+  const std::uint32_t units = units_of(tiles);
+  std::vector<std::uint32_t> rank(tiles.size()), pending(tiles.size());
   std::vector<std::uint32_t> left;  // by step: tiles that have not ended
-  std::size_t anchors = 0;
   for (std::uint32_t i = 0; i < order.size(); ++i) {
     const std::uint32_t t = order[i];
     rank[t] = i;
-    step[t] = static_cast<std::uint32_t>(anchors / std::max<std::size_t>(1, its_units.size()));
     left.resize(std::max<std::size_t>(left.size(), step[t] + 1), 0);
     ++left[step[t]];
-    if (tiles[t].node == longest) ++anchors;
     pending[t] = static_cast<std::uint32_t>(before.of(t).size());
   }
   using Ranked = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
@@ -204,25 +244,43 @@ std::vector<std::uint32_t> order_tiles(std::span<const GroupTile> tiles, std::sp
         if (--pending[next[i]] == 0 && is_deep && !is_waited_for[tiles[next[i]].node]) ready.push_back(next[i]);
     }
   };
-  // From the last nodes on, so that what is asked for first is what the end of the group needs.
-  struct Visit {
-    std::uint32_t tile = 0;
-    std::uint32_t next = 0;
+  // From the last nodes on, so that what is asked for first is what the end of the group needs. Who needs several tiles
+  // of a node, such as sums of several cores, gets them in their order, not sum by sum.
+  struct Wanted {
+    std::vector<std::uint32_t> tiles{};  // of one node
+    std::size_t next = 0;                // of them
+    std::size_t need = 0;                // of the next one
   };
-  std::vector<Visit> stack;
+  std::vector<Wanted> stack;
+  std::vector<bool> is_wanted(tiles.size(), false);
+  const auto want = [&](std::uint32_t tile) {
+    Wanted wanted{.tiles = {tile}};
+    is_wanted[tile] = true;
+    for (std::size_t i = 0; i < wanted.tiles.size(); ++i)
+      for (const std::uint32_t p : before.of(wanted.tiles[i]))
+        if (tiles[p].node == tiles[tile].node && !done[p] && !is_wanted[p]) {
+          is_wanted[p] = true;
+          wanted.tiles.push_back(p);
+        }
+    std::sort(wanted.tiles.begin(), wanted.tiles.end());
+    stack.push_back(std::move(wanted));
+  };
   const auto demand = [&](std::uint32_t tile) {
-    stack.push_back({tile});
+    if (!done[tile]) want(tile);
     while (!stack.empty()) {
-      Visit& top = stack.back();
-      const auto needs = before.of(top.tile);
-      while (top.next < needs.size() && done[needs[top.next]]) ++top.next;
-      if (done[top.tile]) {
+      Wanted& top = stack.back();
+      if (top.next == top.tiles.size()) {
         stack.pop_back();
-      } else if (top.next < needs.size()) {
-        stack.push_back({needs[top.next]});
+        continue;
+      }
+      const std::uint32_t t = top.tiles[top.next];
+      const auto needs = before.of(t);
+      while (top.need < needs.size() && done[needs[top.need]]) ++top.need;
+      if (top.need < needs.size()) {
+        want(needs[top.need]);
       } else {
-        const std::uint32_t t = top.tile;
-        stack.pop_back();
+        ++top.next;
+        top.need = 0;
         emit(t);
       }
     }
@@ -236,7 +294,8 @@ std::vector<std::uint32_t> order_tiles(std::span<const GroupTile> tiles, std::sp
   }
   for (std::size_t n = nodes; n-- > 0;)
     for (std::uint32_t t = first_of[n]; t < first_of[n + 1]; ++t) demand(t);
-  return order == plan::Order::Overlapped ? overlapped(tiles, before, after, result, nodes) : result;
+  return order == plan::Order::Overlapped ? overlapped(tiles, before, after, result, nodes)
+                                          : by_time(tiles, before, after, std::move(result));
 }
 
 }  // namespace monet::schedule

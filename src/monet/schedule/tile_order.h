@@ -22,9 +22,10 @@ struct GroupTile {
 // An order of the tiles of a fused group, which are given as their nodes stand in the graph. Every tile comes after
 // those whose values it reads, and those that read or wrote what it writes. Depth first: the tiles of the last nodes in
 // their order, each right after what it needs; what nobody in the group waits for (statistics, saved values) follows
-// its last input at once. Interleaved: the first tiles of all nodes, then the second ones, each after what it needs.
-// Pipelined: the same with nodes that read what another unit makes one tile behind those that make it. Overlapped:
-// depth first, but while a tile of the longest node runs, other units go on with what the one after it needs.
+// its last input at once; units among one another by time. Interleaved: the first tiles of all nodes, then the second
+// ones, each after what it needs. Pipelined: the same with nodes that read what another unit makes one tile behind
+// those that make it. Overlapped: depth first, but while a tile of the longest node runs, other units go on with what
+// the one after it needs.
 std::vector<std::uint32_t> order_tiles(std::span<const GroupTile> tiles, std::span<const TileAccess> accesses,
                                        std::size_t nodes, plan::Order order);
 

@@ -234,7 +234,7 @@ class Tiler {
     return core;
   }
 
-  // An operand of which not even the smallest part fits half of its store.
+  // An operand of which not even the smallest part fits half of its store, or of which only some rows are wanted.
   void find_flows(const Node& node, const Facts& facts, std::uint32_t core) {
     std::vector<Range> least;
     for (const Loop& loop : facts.loops)
@@ -243,7 +243,7 @@ class Tiler {
     const auto flows = [&](const OperandFacts& operand, double size) {
       const StoreId store = chip_.store(core, operand.slot);
       return store != chip_.machine.home &&
-             size > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes);
+             (operand.is_looked_up || size > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes));
     };
     input_flows_.clear();
     output_flows_.clear();
@@ -462,12 +462,15 @@ class Tiler {
               .first_use = static_cast<std::uint32_t>(p.uses.size()),
               .first_flow = static_cast<std::uint32_t>(p.flows.size())};
     const std::optional<StoreId> gate = gate_of(core);
-    // Bytes of each slot that is at home: what flows is shared out over its blocks.
+    // Bytes of each slot that is at home, and of what flows in and out: what passes is shared out over its blocks.
     std::array<double, 3> bytes_at_home{};
+    std::array<double, 2> bytes_that_flow{};
     const auto touches = std::span(touches_).subspan(drafted.first_touch, drafted.touches);
-    for (const Touch& t : touches)
-      if (!t.at_lanes && core.stores[t.slot] == chip_.machine.home)
-        bytes_at_home[t.slot] += static_cast<double>(p.blocks[t.block].bytes);
+    for (const Touch& t : touches) {
+      const auto bytes = static_cast<double>(p.blocks[t.block].bytes);
+      if (!t.at_lanes && core.stores[t.slot] == chip_.machine.home) bytes_at_home[t.slot] += bytes;
+      if (t.flows) bytes_that_flow[t.writes] += bytes;
+    }
     for (const Touch& t : touches) {
       const StoreId store = t.at_lanes ? *core.lanes : core.stores[t.slot];
       const Access access = !t.writes ? Access::Read : t.reads ? Access::Update : Access::Write;
@@ -482,7 +485,7 @@ class Tiler {
         bytes =
             bytes_at_home[t.slot] > 0 ? all * static_cast<double>(p.blocks[t.block].bytes) / bytes_at_home[t.slot] : 0;
       } else if (std::holds_alternative<work::LoopNest>(kind.work) || std::get<work::VectorWork>(kind.work).indirect) {
-        bytes = std::min(bytes, touched_bytes(kind, t));
+        bytes *= std::min(1.0, touched_bytes(kind, t) / bytes_that_flow[t.writes]);
       }
       p.flows.push_back({BlockId{t.block}, access, is_at_home ? *gate : store, bytes});
       out_.flow_is_extra.push_back(!is_at_home);

@@ -176,7 +176,17 @@ Simulated simulate(const EvaluateRequest& request, cost::Cache& cache) {
   if (!mode.is_feasible()) return {.reason = std::get<schedule::Infeasible>(mode.outcome).reason};
   const schedule::Evaluation& e = mode.result();
   const auto samples = static_cast<double>(*request.model.batch);
-  return {.rate = e.clock_hz > 0 ? samples * e.clock_hz / e.latency : 0, .effects = roofs_of(run, samples)};
+  const auto rate = [&](const schedule::Evaluation& of) {
+    return of.clock_hz > 0 ? samples * of.clock_hz / of.latency : 0;
+  };
+  Simulated ours{.rate = rate(e), .effects = roofs_of(run, samples)};
+  // As frameworks without fusion have it: a layer that is a stack of its own leaves all others alone, too.
+  EvaluateRequest unfused = request;
+  unfused.stacks = "[0]";
+  const EvaluateRun apart = evaluate(unfused, cache);
+  if (apart.modes.front().is_feasible())
+    ours.effects.push_back({"no operators fused", rate(apart.modes.front().result()), true});
+  return ours;
 }
 
 ValidationRow row_of(const RateCase& c, const Simulated& ours) {

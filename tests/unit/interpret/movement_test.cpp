@@ -81,6 +81,12 @@ TEST(Movement, GatherAndScatterAddByHandAndAdjoint) {
   const A dy = random_array(y.shape, 1), x = random_array(data.shape, 2);
   const A back = evaluate_one<double>(ScatterAdd{1, 3}, {&dy, &indices});
   EXPECT_NEAR(dot(back, x), dot(dy, evaluate_one<double>(Gather{1}, {&x, &indices})), 1e-13);
+  ScatterAdd part{1, 2};  // entries 1 and 2 alone
+  part.part.whole = {3};
+  part.part.origin = {1};
+  const A some = evaluate_one<double>(part, {&dy, &indices});
+  EXPECT_EQ(some.data, (V{back.data[2], back.data[3], back.data[4], back.data[5], back.data[8], back.data[9],
+                          back.data[10], back.data[11]}));
   const A one{{}, {1}};
   EXPECT_EQ(evaluate_one<double>(Gather{0}, {&data, &one}).data, (V{6, 7, 8, 9, 10, 11}));
 }

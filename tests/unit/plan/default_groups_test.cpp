@@ -4,6 +4,7 @@
 
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include "monet/graph/storage.h"
@@ -127,6 +128,53 @@ TEST(Defaults, ReadersOfATensorCutItInTheSamePlaces) {
     blocks += cells;
   }
   EXPECT_LT(blocks, 3 * tiles);
+}
+
+struct Decisions {
+  Graph graph;
+  std::vector<Facts> facts = facts_of(graph);
+  Chip chip;
+  Decided decided = decide(graph, facts, chip, {});
+  std::size_t at(const std::string& name) const {
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+      if (graph.nodes[n].name == name) return n;
+    throw std::out_of_range(name);
+  }
+  std::int64_t parts(const std::string& name, const std::string& loop) const {
+    const std::size_t n = at(name);
+    std::size_t l = 0;
+    while (facts[n].loops.at(l).name != loop) ++l;
+    return parts_of(decided.nodes[n].across, l) * parts_of(decided.nodes[n].tiles, l);
+  }
+};
+
+// A table is neither fetched for a few of its rows nor is its gradient cut into columns, and what updates it goes along
+// with the gradient.
+TEST(Defaults, EmbeddingsAreCutIntoRows) {
+  const Decisions d{.graph = training("gpt2:seq=32", 1),
+                    .chip = chip_of(hardware::find_hardware("ascend_910").hardware)};
+  const std::size_t lookup = d.at("transformer.wte");
+  EXPECT_TRUE(d.facts[lookup].inputs[0].is_looked_up);
+  EXPECT_FALSE(d.facts[lookup].inputs[1].is_looked_up);
+  EXPECT_EQ(d.parts("transformer.wte.gradient", "A1"), 1);
+  EXPECT_GT(d.parts("transformer.wte.gradient", "A0"), 1);
+  const NodeChoice& with_gradient = d.decided.nodes[d.at("transformer.wte.weight.update.m_add")];
+  for (const char* state : {"m_old", "v_old", "weight"})
+    EXPECT_EQ(d.decided.nodes[d.at(std::string("transformer.wte.weight.update.") + state)], with_gradient) << state;
+}
+
+// 768 columns are 12 heads of 64 on the other side of a view: a part of 24 of them would cut each head into blocks
+// of 8.
+TEST(Defaults, HeadsAreCutWhereTheyBegin) {
+  const Decisions d{.graph = training("bert-base:seq=128", 128),
+                    .chip = chip_of(hardware::find_hardware("ascend_910").hardware)};
+  for (const char* which : {"query", "key", "value"}) {
+    const std::string name = std::string("encoder.layer.3.attention.self.") + which;
+    const std::int64_t columns = 768 / d.parts(name + ".c_gradient", "A0");
+    EXPECT_TRUE(columns % 64 == 0 || 64 % columns == 0) << columns;
+    const std::int64_t rows = 768 / d.parts(name + ".b_gradient", "D");
+    EXPECT_TRUE(rows % 64 == 0 || 64 % rows == 0) << rows;
+  }
 }
 
 }  // namespace

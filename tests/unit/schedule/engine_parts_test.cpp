@@ -69,14 +69,18 @@ TEST(Chunks, AreASortedSet) {
 TEST(Leavers, AreGoneThroughFromTheLatestOn) {
   Draw draw(2);
   Leavers leavers;
-  std::map<std::uint32_t, std::uint32_t> wants;  // tile, by block
+  std::map<std::uint32_t, std::uint32_t> wants;                     // tile, by block
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> least;  // time, by tile and block
   std::uint32_t now = 0;
   for (int step = 0; step < 2'000; ++step) {
     now += draw.below(3);
     for (std::uint32_t i = draw.below(20); i > 0; --i) {
       const std::uint32_t block = draw.below(100), tile = now + draw.below(draw.below(2) == 0 ? 5 : 5000);
       wants[block] = tile;
-      leavers.add(tile, BlockId{block});
+      const double used = draw.below(10);
+      leavers.add({tile, BlockId{block}, used});
+      const auto [at, is_new] = least.try_emplace({tile, block}, used);
+      at->second = std::min(at->second, used);
     }
     if (draw.below(3) == 0) wants.erase(draw.below(100));
     std::erase_if(wants, [&](const auto& entry) { return entry.second < now; });
@@ -87,11 +91,13 @@ TEST(Leavers, AreGoneThroughFromTheLatestOn) {
     leavers.begin(now);
     while (found.size() < expected.size()) {
       ASSERT_TRUE(leavers.has_next());
-      const auto [tile, block] = leavers.peek();
+      const auto [tile, block, used] = leavers.peek();
       const auto at = wants.find(block.value);
       const bool is_true = at != wants.end() && at->second == tile;
       leavers.next(is_true);
-      if (is_true) found.emplace_back(tile, block.value);
+      if (!is_true) continue;
+      found.emplace_back(tile, block.value);
+      ASSERT_GE(used, least.at({tile, block.value}));
     }
     leavers.end();
     ASSERT_EQ(found, expected);

@@ -17,6 +17,34 @@ struct Chain {
   }
 };
 
+TEST(TileOrder, SumsOfSeveralCoresTakeTurns) {
+  // Node 1 sums up what node 0 makes on two cores, one tile of each in turn; its last tile and node 2 need both sums.
+  Chain c;
+  for (std::uint32_t i = 0; i < 6; ++i) c.add(0, {}, i);
+  for (std::uint32_t i = 0; i < 6; ++i) c.add(1, {i, 10 + i % 2}, 10 + i % 2);
+  c.add(1, {10, 11}, 12);
+  c.add(2, {12}, 20);
+  for (std::uint32_t t = 0; t < c.tiles.size(); ++t) c.tiles[t].unit = t < 12 ? t % 2 : 0;
+  EXPECT_EQ(order_tiles(c.tiles, c.accesses, 3, plan::Order::DepthFirst),
+            (std::vector<std::uint32_t>{0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11, 12, 13}));
+  EXPECT_EQ(order_tiles(c.tiles, c.accesses, 3, plan::Order::Overlapped),
+            (std::vector<std::uint32_t>{0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, 12, 13}));
+}
+
+TEST(TileOrder, DepthFirstDecidesUnitsInTheOrderOfTime) {
+  // Each tile of node 1 needs two of node 0: one after the other on its core, while the other core does the same.
+  Chain c;
+  for (std::uint32_t i = 0; i < 4; ++i) c.add(0, {}, i);
+  c.add(1, {0, 1}, 10);
+  c.add(1, {2, 3}, 11);
+  for (std::uint32_t t = 0; t < c.tiles.size(); ++t) {
+    c.tiles[t].unit = t < 4 ? t / 2 : t - 4;
+    c.tiles[t].cycles = 10;
+  }
+  EXPECT_EQ(order_tiles(c.tiles, c.accesses, 2, plan::Order::DepthFirst),
+            (std::vector<std::uint32_t>{0, 2, 1, 3, 4, 5}));
+}
+
 TEST(TileOrder, InterleavedTakesOneTileOfEveryNodeInTurn) {
   Chain c;
   for (std::uint32_t n = 0; n < 3; ++n)
