@@ -253,25 +253,4 @@ int run_check(const std::vector<std::string>& files, const Output& output) {
   return sound ? 0 : 2;
 }
 
-int run_demo(const Output& output) {
-  const auto show = [&](const std::string& model) {
-    GraphRequest request;
-    request.model.model = model;
-    fmt::print("{}\n", brief(describe_graph(request), request));
-  };
-  const auto prove = [&](const std::string& model, std::int64_t batch) {
-    VerifyRequest request;
-    request.model.model = model;
-    request.model.batch = batch;
-    request.samples = 1;
-    return run_verify(request, {.json = false, .quiet = output.quiet});
-  };
-  show("resnet18");
-  show("gpt2-mini");
-  const int first = prove("resnet18:image=32,classes=10,width=16", 2);
-  fmt::print("\n");
-  const int second = prove("gpt2:layers=2,width=32,heads=4,vocab=100,seq=16", 2);
-  return first != 0 ? first : second;
-}
-
 }  // namespace monet::cli

@@ -29,7 +29,6 @@ int run_hardware(const HardwareCommand& command, const Output& output);
 int run_graph(const GraphCommand& command, const Output& output);
 int run_verify(const VerifyRequest& request, const Output& output);
 int run_check(const std::vector<std::string>& files, const Output& output);
-int run_demo(const Output& output);
 
 // Warnings and errors on stderr.
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics);

@@ -8,6 +8,7 @@
 #include "monet/base/file.h"
 #include "monet/cli/clock.h"
 #include "monet/report/trace.h"
+#include "monet/verbs/demo.h"
 #include "monet/verbs/evaluate_stream.h"
 
 namespace monet::cli {
@@ -42,6 +43,21 @@ int run_evaluate_stream(const EvaluateCommand& command, const Output& output) {
   return run.is_feasible() ? 0 : 1;
 }
 
+std::string document_of(const EvaluateRun& run, const EvaluateRequest& request, const Clock& clock) {
+  return dump(Document{"evaluate", run.inputs, options_json(request), json(run), clock.seconds()});
+}
+
+void write_run(const std::string& folder, const EvaluateRun& run, const EvaluateRequest& request,
+               const std::string& document) {
+  make_folder(folder);
+  for (const Evaluated& mode : run.modes) {
+    const std::string suffix = run.modes.size() > 1 ? "_" + mode.mode : "";
+    write_file(folder + "/plan" + suffix + ".yaml", plan_yaml(run, mode));
+    if (mode.is_feasible()) write_file(folder + "/report" + suffix + ".html", page(run, mode, request));
+  }
+  write_file(folder + "/result.json", document);
+}
+
 }  // namespace
 
 int run_evaluate(const EvaluateCommand& command, const Output& output) {
@@ -50,17 +66,8 @@ int run_evaluate(const EvaluateCommand& command, const Output& output) {
   const Clock clock;
   const EvaluateRun run = evaluate(command.request);
   if (!output.quiet) print_diagnostics(run.warnings);
-  const std::string document =
-      dump(Document{"evaluate", run.inputs, options_json(command.request), json(run), clock.seconds()});
-  if (!command.out.empty()) {
-    make_folder(command.out);
-    for (const Evaluated& mode : run.modes) {
-      const std::string suffix = run.modes.size() > 1 ? "_" + mode.mode : "";
-      write_file(command.out + "/plan" + suffix + ".yaml", plan_yaml(run, mode));
-      if (mode.is_feasible()) write_file(command.out + "/report" + suffix + ".html", page(run, mode, command.request));
-    }
-    write_file(command.out + "/result.json", document);
-  }
+  const std::string document = document_of(run, command.request, clock);
+  if (!command.out.empty()) write_run(command.out, run, command.request, document);
   if (!command.trace.empty())
     for (const Evaluated& mode : run.modes) {
       if (!mode.is_feasible()) continue;
@@ -125,6 +132,36 @@ int run_explain_run(const ExplainRunRequest& request, const Output& output) {
   else
     fmt::print("{}", text(x));
   return x.run.modes[x.mode].is_feasible() ? 0 : 1;
+}
+
+int run_demo(const std::string& out, const Output& output) {
+  const Clock clock;
+  const std::vector<DemoRow> rows = demo();
+  fmt::print("{}\n", text(rows));
+  const DemoRow& first = rows.front();
+  write_run(out, first.run, first.request, document_of(first.run, first.request, clock));
+  // Small ones of the same kind, on numbers: the gradients, and the schedule.
+  bool is_right = true;
+  const auto prove = [&](const std::string& model, const std::string& chip) {
+    VerifyRequest gradients;
+    gradients.model.model = model;
+    gradients.model.batch = 2;
+    gradients.samples = 1;
+    is_right = run_verify(gradients, {.json = false, .quiet = output.quiet}) == 0 && is_right;
+    fmt::print("\n");
+    VerifyScheduleRequest schedule;
+    schedule.evaluate.model = gradients.model;
+    schedule.evaluate.hardware = chip;
+    is_right = run_verify_schedule(schedule, {.json = false, .quiet = true}) == 0 && is_right;
+    fmt::print("\n");
+  };
+  prove("resnet18:image=32,classes=10,width=16", "edge_tpu_hda");
+  prove("gpt2:layers=2,width=32,heads=4,vocab=100,seq=16", "fusemax");
+  fmt::print(
+      "the first one's memory over time and every tile: {}/report.html; why it takes so long: monet explain {} "
+      "latency\n",
+      out, out);
+  return is_right ? 0 : 2;
 }
 
 }  // namespace monet::cli

@@ -27,5 +27,7 @@ int run_sweep(const SweepCommand& command, const Output& output);
 int run_compare(const std::string& first, const std::string& second, const Output& output);
 int run_verify_schedule(const VerifyScheduleRequest& request, const Output& output);
 int run_explain_run(const ExplainRunRequest& request, const Output& output);
+// Writes its first run into `out`.
+int run_demo(const std::string& out, const Output& output);
 
 }  // namespace monet::cli

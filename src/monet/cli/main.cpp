@@ -379,9 +379,11 @@ int parse_and_run(int argc, char** argv) {
   add_output_options(*validate, output);
   validate->callback([&] { code = run_validate(validate_request, output); });
 
-  CLI::App* demo = app.add_subcommand("demo", "two training iterations summarised, their gradients verified");
+  std::string demo_out = "out/demo";
+  CLI::App* demo = app.add_subcommand("demo", "two training iterations on two chips; gradients and schedules verified");
+  demo->add_option("--out", demo_out, "where the first one's report goes")->capture_default_str();
   demo->add_flag("--quiet", output.quiet, "no progress");
-  demo->callback([&] { code = run_demo(output); });
+  demo->callback([&] { code = run_demo(demo_out, output); });
 
   // CLI11 takes an unknown verb for a missing one: say what there is.
   if (argc > 1 && argv[1][0] != '-') {

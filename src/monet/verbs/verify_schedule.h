@@ -22,6 +22,7 @@ struct VerifiedTensor {
   double error = 0;       // largest difference, as a part of the tensor's largest value
   bool is_exact = false;  // bit for bit
   bool is_there = true;
+  bool is_certain = true;  // no: inputs a rounding away make the interpreter differ as much
 };
 
 struct VerifiedSchedule {
@@ -29,10 +30,10 @@ struct VerifiedSchedule {
   bool splits_sums = false;  // some sum was made in parts: the last bits may differ
   std::vector<VerifiedTensor> tensors{};
   replay::Replayed replayed{};
-  std::size_t exact = 0;
-  double worst_error = 0;
+  std::size_t exact = 0, uncertain = 0;
+  double worst_error = 0;  // of those that are certain
   std::string worst{};
-  bool agrees = false;  // no fault, and every tensor equal (to 1e-6 where sums were split)
+  bool agrees = false;  // no fault, and every tensor equal (to 1e-6 where sums were split, if it is certain)
 };
 
 // Throws InputError.
