@@ -175,6 +175,11 @@ class Questions(Commands):
         sections = self.result("explain", "run", "energy")["sections"]
         self.assertTrue(math.isclose(sections[0]["rows"][-1]["energy"], result["energy_pj"], rel_tol=1e-9))
 
+    def test_what_waits_for_a_port_says_so(self):
+        self.ok("evaluate", "mlp", "--on", "ascend_910", "--batch", "4", "--out", "run")
+        self.assertRegex(self.ok("explain", "run", "core_0"), r"port core_0\.l2\.write +[1-9][\d,]* ")
+        self.assertRegex(self.ok("explain", "run", "levers"), r"port core_0\.l2\.write +125 B/cycle +250 B/cycle")
+
     def test_more_bandwidth_is_never_slower_by_much(self):
         result = self.result("sweep", MODEL, "--on", CHIP, "--vary", "offchip_bandwidth=1,4")
         latencies = [p["latency_cycles"] for p in result["points"]]

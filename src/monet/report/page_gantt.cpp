@@ -6,6 +6,7 @@
 
 #include "monet/report/nest.h"
 #include "monet/report/page_parts.h"
+#include "monet/report/trace_events.h"
 
 // Who worked when: the path that decides the latency, every unit, every channel.
 
@@ -15,7 +16,8 @@ namespace {
 using schedule::ByPhase;
 
 constexpr double kRowGap = 4, kPathHeight = 14, kUnitHeight = 20, kChannelHeight = 14, kHeadHeight = 22;
-constexpr std::size_t kMostBars = 14'000, kMostColumns = 8'000, kMostChannels = 24;
+constexpr std::size_t kMostBars = 14'000, kMostColumns = 8'000, kMostChannels = 24, kMostPorts = 12, kPortColumns = 240;
+constexpr double kBusyPort = 0.1;  // of the time, and more
 
 struct Piece {
   double start = 0, end = 0;
@@ -69,11 +71,13 @@ class Gantt {
     for (std::size_t u = 0; u < units_.size(); ++u)
       draw_bars(machine_.units[u].name, units_[u], kUnitHeight,
                 in_.e.latency > 0 ? in_.e.units[u].busy / in_.e.latency : 0);
-    const std::string rest = draw_channels();
+    std::string rest = draw_channels();
+    rest += draw_ports();
     const double bottom = y_;
     return fmt::format(
         "<section><h2>Who works when</h2>\n<p class=\"note\">Colour: phase. Height of a bar: how much of the time it "
-        "is busy; of a channel: the part of its bandwidth in use. Thin bars of the critical path: transfers.{}</p>\n"
+        "is busy; of a channel: the part of its bandwidth in use; of a port: the part of its cycles that are taken. "
+        "Thin bars of the critical path: transfers.{}</p>\n"
         "{}<div class=\"scroll\"><svg id=\"gantt\" class=\"drawing\" viewBox=\"0 0 {} {}\" role=\"img\" "
         "aria-label=\"Units and "
         "channels over time\">\n{}{}</svg></div></section>\n",
@@ -245,11 +249,48 @@ class Gantt {
       ++run;
     }
     flush();
-    svg_ += stacked_area(heights, "p", kPlotLeft, y_, kPlotWidth, kChannelHeight);
+    draw_area(heights, "p", "channel", machine_.channels[channel].name, numbers);
+  }
+
+  // A row of columns, and what is said of each where the pointer is.
+  void draw_area(const std::vector<std::vector<double>>& heights, std::string_view css_class, std::string_view kind,
+                 const std::string& name, const std::string& numbers) {
+    svg_ += stacked_area(heights, css_class, kPlotLeft, y_, kPlotWidth, kChannelHeight);
     svg_ += fmt::format("<path class=\"base\" d=\"M{} {}h{}\"/>\n", kPlotLeft, drawn(y_ + kChannelHeight), kPlotWidth);
-    data_.row(fmt::format("{{\"y\":{},\"h\":{},\"n\":{},\"k\":\"channel\",\"c\":{},\"d\":[{}]}}", drawn(y_),
-                          kChannelHeight, data_.name(machine_.channels[channel].name), columns_, numbers));
+    data_.row(fmt::format("{{\"y\":{},\"h\":{},\"n\":{},\"k\":\"{}\",\"c\":{},\"d\":[{}]}}", drawn(y_), kChannelHeight,
+                          data_.name(name), kind, heights.size(), numbers));
     y_ += kChannelHeight + kRowGap;
+  }
+
+  // ---- Ports ----
+
+  // Those that somebody may have waited for: the busiest.
+  std::string draw_ports() {
+    std::vector<std::uint32_t> used;
+    const auto share = [&](std::uint32_t p) { return in_.e.latency > 0 ? in_.e.port_cycles[p] / in_.e.latency : 0; };
+    for (std::uint32_t p = 0; p < machine_.ports.size(); ++p)
+      if (share(p) >= kBusyPort) used.push_back(p);
+    std::stable_sort(used.begin(), used.end(), [&](auto a, auto b) { return share(a) > share(b); });
+    used.resize(std::min(used.size(), kMostPorts));
+    std::sort(used.begin(), used.end());
+    std::string rest;
+    if (const std::size_t others = machine_.ports.size() - used.size(); others > 0)
+      rest =
+          fmt::format(" {} less busy port{} {} not shown.", others, others == 1 ? "" : "s", others == 1 ? "is" : "are");
+    if (used.empty()) return rest;
+    const auto shares = port_shares(in_.e, kPortColumns / in_.coarseness);
+    heading("ports", kHeadHeight);
+    for (const std::uint32_t p : used) {
+      label(machine_.ports[p].name, kChannelHeight, percent_text(share(p)));
+      std::vector<std::vector<double>> heights;
+      std::string numbers;
+      for (const double s : shares[p]) {
+        heights.push_back({s});
+        numbers += fmt::format("{}1,{:.0f},0", numbers.empty() ? "" : ",", std::min(100.0, 100 * s));
+      }
+      draw_area(heights, "port", "port", machine_.ports[p].name, numbers);
+    }
+    return rest;
   }
 
   std::string legend() const {

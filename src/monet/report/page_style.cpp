@@ -67,7 +67,7 @@ footer { color: var(--quiet); font-size: 12.5px; margin-top: 18px; } code { font
 #tip[hidden] { display: none; }
 .p0 { fill: var(--p0); background: var(--p0); } .p1 { fill: var(--p1); background: var(--p1); }
 .p2 { fill: var(--p2); background: var(--p2); } .p3 { fill: var(--p3); background: var(--p3); }
-.p4 { fill: var(--p4); background: var(--p4); }
+.p4 { fill: var(--p4); background: var(--p4); } .port0 { fill: var(--quiet); }
 .u0 { fill: var(--u0); background: var(--u0); } .u1 { fill: var(--u1); background: var(--u1); }
 .u2 { fill: var(--u2); background: var(--u2); } .u3 { fill: var(--u3); background: var(--u3); }
 .u4 { fill: var(--u4); background: var(--u4); } .u5 { fill: var(--u5); background: var(--u5); }
@@ -116,8 +116,9 @@ std::string_view page_script() {
     const row = data.rows.find(r => p.y >= r.y - 1 && p.y <= r.y + r.h + 2), cycles = (p.x - data.left) / data.plot * data.latency;
     if (!row || cycles < 0 || cycles > data.latency) return "";
     const head = data.names[row.n] + "\n";
-    if (row.k !== "channel") { const text = barText(row, cycles); return text && head + text; }
+    if (row.k !== "channel" && row.k !== "port") { const text = barText(row, cycles); return text && head + text; }
     const found = column(row.d, 3, Math.floor(cycles / data.latency * row.c));
+    if (found && row.k === "port") return head + "at " + time(cycles) + ", " + found[0] + " % of its cycles";
     return found && found[1] >= 0 ? head + data.names[found[1]] + "\nat " + time(cycles) + ", " + found[0] + " % of its bandwidth" : "";
   };
   const memoryText = (store, p) => {

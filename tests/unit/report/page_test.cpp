@@ -77,6 +77,20 @@ TEST(Page, ShowsTheFigures) {
   for (const auto& unit : small().chip.machine.units) EXPECT_TRUE(has(page, ">" + html(unit.name) + "<"));
 }
 
+TEST(Page, ShowsBusyPorts) {
+  ASSERT_GE(small().chip.machine.ports.size(), 2u);
+  Evaluation e = small().e;
+  std::fill(e.port_cycles.begin(), e.port_cycles.end(), 0);
+  EXPECT_FALSE(has(page_of(e), ">ports<"));
+  e.port_cycles[1] = e.latency / 2;
+  const std::string page = page_of(e);
+  EXPECT_TRUE(has(page, ">ports<"));
+  EXPECT_TRUE(has(page, "<title>" + html(small().chip.machine.ports[1].name) + "</title>"));
+  EXPECT_FALSE(has(page, "<title>" + html(small().chip.machine.ports[0].name) + "</title>"));
+  EXPECT_TRUE(has(page, fmt::format("{} less busy port", small().chip.machine.ports.size() - 1)));
+  EXPECT_EQ(fault_of(page), "");
+}
+
 TEST(Page, IsWellFormedAndNeedsNothingElse) {
   const std::string page = page_of(small().e);
   EXPECT_EQ(fault_of(page), "");
