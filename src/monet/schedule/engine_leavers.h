@@ -1,9 +1,9 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
+#include "monet/schedule/engine_chunks.h"
 #include "monet/schedule/use_index.h"
 
 namespace monet::schedule {
@@ -16,56 +16,50 @@ class Leavers {
     std::uint32_t next_use = 0;
     BlockId block{};
     double used = 0;  // until then, or longer
-    friend bool operator<(const Leaver& a, const Leaver& b) {
-      return std::tie(a.next_use, a.block, a.used) < std::tie(b.next_use, b.block, b.used);
-    }
+    std::uint64_t key() const { return std::uint64_t{next_use} << 32 | block.value; }
   };
 
   void add(const Leaver& leaver) {
     fresh_.push_back(leaver);
-    if (fresh_.size() > kMostFresh) sort_in(0);
+    if (fresh_.size() > kMostFresh) forget_old();
   }
 
   // Nothing that tiles before `now` want is asked for any more.
   void begin(std::uint32_t now) {
-    sort_in(now);
-    at_ = kept_ = entries_.size();
+    entries_.drop_below(std::uint64_t{now} << 32);
+    for (const Leaver& leaver : fresh_) {
+      const Entries::At at = entries_.not_below(leaver.key());
+      if (at == entries_.end() || entries_[at].key() != leaver.key())
+        entries_.insert(at, leaver);
+      else if (leaver.used < entries_[at].used)
+        entries_.mark(at).used = leaver.used;
+    }
+    fresh_.clear();
+    at_ = entries_.end();
   }
-  bool has_next() const { return at_ > 0; }
-  const Leaver& peek() const { return entries_[at_ - 1]; }
+  bool has_next() const { return at_ != entries_.begin(); }
+  const Leaver& peek() const { return entries_[entries_.before(at_)]; }
   void next(bool is_kept) {
-    --at_;
-    if (is_kept) entries_[--kept_] = entries_[at_];
-  }
-  void end() {
-    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(at_),
-                   entries_.begin() + static_cast<std::ptrdiff_t>(kept_));
+    at_ = entries_.before(at_);
+    if (!is_kept) at_ = entries_.erase(at_);
   }
 
  private:
+  using Entries = Chunks<Leaver>;
   static constexpr std::size_t kMostFresh = std::size_t{1} << 20;
 
-  void sort_in(std::uint32_t now) {
-    const auto past =
-        std::partition_point(entries_.begin(), entries_.end(), [&](const Leaver& l) { return l.next_use < now; });
-    if (past - entries_.begin() > entries_.end() - past) entries_.erase(entries_.begin(), past);
-    if (fresh_.empty()) return;
-    std::sort(fresh_.begin(), fresh_.end());
-    const auto first = std::lower_bound(entries_.begin(), entries_.end(), fresh_.front()) - entries_.begin();
-    const auto middle = static_cast<std::ptrdiff_t>(entries_.size());
-    entries_.insert(entries_.end(), fresh_.begin(), fresh_.end());
-    std::inplace_merge(entries_.begin() + first, entries_.begin() + middle, entries_.end());
-    const auto is_same = [](const Leaver& a, const Leaver& b) {
-      return a.next_use == b.next_use && a.block == b.block;
-    };
-    entries_.erase(std::unique(entries_.begin() + std::max(std::ptrdiff_t{0}, first - 1), entries_.end(), is_same),
-                   entries_.end());
-    fresh_.clear();
+  // What was said last of a block is all that can be true.
+  void forget_old() {
+    std::stable_sort(fresh_.begin(), fresh_.end(), [](const Leaver& a, const Leaver& b) { return a.block < b.block; });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < fresh_.size(); ++i)
+      if (i + 1 == fresh_.size() || fresh_[i + 1].block != fresh_[i].block) fresh_[kept++] = fresh_[i];
+    fresh_.resize(kept);
   }
 
-  std::vector<Leaver> entries_;    // in order
-  std::vector<Leaver> fresh_;      // not in order yet
-  std::size_t at_ = 0, kept_ = 0;  // of the pass: entries below are to come, those from `kept_` on stay
+  Entries entries_;
+  std::vector<Leaver> fresh_;  // not in order yet
+  Entries::At at_{};           // of the pass: those before it are to come
 };
 
 }  // namespace monet::schedule

@@ -207,7 +207,6 @@ std::vector<std::uint32_t> Engine::in_the_way(BlockId b, StoreId store) {
   leavers_[store.index()].begin(now_);
   std::vector<std::uint32_t> victims = spaces_[store.index()].in_the_way(
       block(b).bytes, [&](std::vector<std::int64_t>& addresses) { return next_to_leave(store, addresses); });
-  leavers_[store.index()].end();
   return victims;
 }
 

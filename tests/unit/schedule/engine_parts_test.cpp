@@ -99,7 +99,6 @@ TEST(Leavers, AreGoneThroughFromTheLatestOn) {
       found.emplace_back(tile, block.value);
       ASSERT_GE(used, least.at({tile, block.value}));
     }
-    leavers.end();
     ASSERT_EQ(found, expected);
   }
 }
