@@ -9,7 +9,8 @@
 namespace monet::schedule {
 
 // Items in the order of their keys (T::key()), in chunks: adding or removing one moves a chunk, not all that follow.
-// Each chunk has a summary that its user computes anew, when it needs it, after the chunk has changed.
+// Each chunk has a summary that its user computes anew, when it needs it, after the chunk has changed; so has each row
+// of kRow chunks.
 template <class T, class Summary = int>
 class Chunks {
  public:
@@ -24,15 +25,23 @@ class Chunks {
     mutable bool is_fresh = false;  // the summary is of these items
   };
 
+  // Chunks kRow · i and those that follow.
+  struct Row {
+    mutable Summary summary{};
+    mutable bool is_fresh = false;
+  };
+  static constexpr std::size_t kRow = 64;
+
   Chunks() { reset(); }
 
   At begin() const { return {0, 0}; }
   At end() const { return {chunks_[0].items.empty() ? 0 : chunks_.size(), 0}; }
   std::size_t size() const { return chunks_.size(); }  // in chunks
   const Chunk& chunk(std::size_t i) const { return chunks_[i]; }
+  const Row& row(std::size_t i) const { return rows_[i]; }
   const T& operator[](At at) const { return chunks_[at.chunk].items[at.index]; }
   T& change(At at) {  // not its key
-    chunks_[at.chunk].is_fresh = false;
+    has_changed(at.chunk);
     return chunks_[at.chunk].items[at.index];
   }
   // A change that no summary is of.
@@ -65,7 +74,7 @@ class Chunks {
     }
     Chunk& chunk = chunks_[at.chunk];
     chunk.items.insert(chunk.items.begin() + static_cast<std::ptrdiff_t>(at.index), item);
-    chunk.is_fresh = false;
+    has_changed(at.chunk);
     if (at.index == 0) firsts_[at.chunk] = item.key();
   }
 
@@ -73,11 +82,10 @@ class Chunks {
   At erase(At at) {
     Chunk& chunk = chunks_[at.chunk];
     chunk.items.erase(chunk.items.begin() + static_cast<std::ptrdiff_t>(at.index));
-    chunk.is_fresh = false;
+    has_changed(at.chunk);
     if (chunk.items.empty()) {
       if (chunks_.size() == 1) return end();
-      chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(at.chunk));
-      firsts_.erase(firsts_.begin() + static_cast<std::ptrdiff_t>(at.chunk));
+      erase_chunk(at.chunk);
       return {at.chunk, 0};
     }
     if (at.index == 0) firsts_[at.chunk] = chunk.items[0].key();
@@ -100,16 +108,17 @@ class Chunks {
   void join(std::size_t i) {
     if (i + 1 >= chunks_.size() || chunks_[i].items.size() + chunks_[i + 1].items.size() > kMost / 2) return;
     chunks_[i].items.insert(chunks_[i].items.end(), chunks_[i + 1].items.begin(), chunks_[i + 1].items.end());
-    chunks_[i].is_fresh = false;
-    chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    firsts_.erase(firsts_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    has_changed(i);
+    erase_chunk(i + 1);
   }
 
   // Removes whole chunks while the chunk after them begins at or below the key.
   void drop_below(const Key& key) {
     const auto kept = static_cast<std::ptrdiff_t>(chunk_of(key));
+    if (kept == 0) return;
     chunks_.erase(chunks_.begin(), chunks_.begin() + kept);
     firsts_.erase(firsts_.begin(), firsts_.begin() + kept);
+    have_moved(0);
   }
 
  private:
@@ -119,6 +128,18 @@ class Chunks {
     chunks_.resize(1);
     chunks_[0].items.reserve(8);
     firsts_.assign(1, Key{});
+    rows_.resize(1);
+  }
+  void has_changed(std::size_t chunk) { chunks_[chunk].is_fresh = rows_[chunk / kRow].is_fresh = false; }
+  // Chunks from this one on have other numbers.
+  void have_moved(std::size_t chunk) {
+    rows_.resize((chunks_.size() + kRow - 1) / kRow);
+    for (std::size_t r = chunk / kRow; r < rows_.size(); ++r) rows_[r].is_fresh = false;
+  }
+  void erase_chunk(std::size_t i) {
+    chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(i));
+    firsts_.erase(firsts_.begin() + static_cast<std::ptrdiff_t>(i));
+    have_moved(i);
   }
   // The last chunk that does not begin above the key; the first if all do.
   std::size_t chunk_of(const Key& key) const {
@@ -131,13 +152,15 @@ class Chunks {
     rest.reserve(kMost);
     rest.assign(items.begin() + static_cast<std::ptrdiff_t>(half), items.end());
     items.resize(half);
-    chunks_[i].is_fresh = false;
     firsts_.insert(firsts_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                    rest.empty() ? items.back().key() : rest[0].key());
+    have_moved(i);
+    has_changed(i);
   }
 
   std::vector<Chunk> chunks_;
   std::vector<Key> firsts_;  // key of the first item of each chunk
+  std::vector<Row> rows_;
 };
 
 }  // namespace monet::schedule

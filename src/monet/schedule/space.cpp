@@ -54,6 +54,30 @@ const Space::Rows& Space::rows(std::size_t i) {
   return rows;
 }
 
+// The same of FreePieces::kRow chunks together.
+const Space::Rows& Space::rows_of_many(std::size_t row) {
+  if (free_.row(row).is_fresh && horizon_ < free_.row(row).summary.next_merge) return free_.row(row).summary;
+  Rows all{.soonest = kForever, .next_merge = kForever, .is_one = true};
+  std::int64_t end = -1;
+  for (std::size_t c = row * FreePieces::kRow; c < std::min(free_.size(), (row + 1) * FreePieces::kRow); ++c) {
+    const Rows r = rows(c);
+    const std::vector<Free>& pieces = free_.chunk(c).items;
+    const bool is_next = end < 0 || pieces[0].address == end;
+    const std::int64_t carried = is_next ? all.tail : 0;
+    all.longest = std::max({all.longest, r.longest, carried + r.head});
+    if (all.is_one && is_next) all.head += r.head;
+    all.tail = r.is_one ? carried + r.tail : r.tail;
+    all.is_one = all.is_one && is_next && r.is_one;
+    all.soonest = std::min(all.soonest, r.soonest);
+    all.next_merge = std::min(all.next_merge, r.next_merge);
+    end = pieces.back().address + pieces.back().bytes;
+  }
+  const FreePieces::Row& made = free_.row(row);
+  made.summary = all;
+  made.is_fresh = true;
+  return made.summary;
+}
+
 // The first row that is long enough and free at `earliest`.
 std::optional<Space::Spot> Space::find_now(std::int64_t bytes, double earliest) {
   std::int64_t begin = 0, end = -1;  // of the row of free pieces so far
@@ -70,7 +94,27 @@ std::optional<Space::Spot> Space::find_now(std::int64_t bytes, double earliest) 
     }
     return false;
   };
+  std::size_t looked_at = 0;  // chunks up to there are gone through one by one
   for (std::size_t c = 0; c < free_.size(); ++c) {
+    // Where there are many, most are passed over by the row; at the lowest addresses there is often a place.
+    if (c > 0 && c % FreePieces::kRow == 0 && c >= looked_at) {
+      const Rows& many = rows_of_many(c / FreePieces::kRow);
+      const std::size_t next = std::min(free_.size(), c + FreePieces::kRow);
+      const std::int64_t carried = end == free_.chunk(c).items[0].address ? end - begin : 0;
+      if (many.soonest > earliest) {
+        end = -1;
+        c = next - 1;
+        continue;
+      }
+      if (many.longest < bytes && carried + many.head < bytes) {
+        // Only what is at its end may go on in the next one.
+        std::size_t tail = next - 1;
+        while (tail > c && free_.chunk(tail).summary.is_one) --tail;
+        if (tail > c) end = -1;
+        c = tail;
+      }
+      looked_at = next;
+    }
     // A chunk that has changed is searched at once: often its first pieces will do, and nothing is put together.
     if (!free_.chunk(c).is_fresh) {
       const std::int64_t begin_before = begin, end_before = end;

@@ -62,6 +62,7 @@ class Space {
   using TakenPieces = Chunks<Taken>;
 
   const Rows& rows(std::size_t chunk);
+  const Rows& rows_of_many(std::size_t row);
   std::optional<Spot> find_now(std::int64_t bytes, double earliest);
   std::optional<Spot> find_later(std::int64_t bytes, double earliest);
   void collect_rows(std::int64_t bytes);

@@ -312,6 +312,38 @@ TEST(Space, FindsRowsOfManyPieces) {
   }
 }
 
+// So many that whole rows of chunks are passed over: some free too late, some in pieces too short.
+TEST(Space, FindsAPlaceAmongThousandsOfPieces) {
+  constexpr std::int64_t kBytes = 20'000;
+  Draw draw(11);
+  Space space(kBytes);
+  PlainSpace plain(static_cast<std::size_t>(kBytes));
+  for (std::int64_t at = 0; at < kBytes; ++at) {
+    space.take(at, 1, 1);
+    plain.set(at, 1, 1, 0);
+  }
+  for (std::int64_t at = 0; at < kBytes; ++at) {
+    if (draw.below(at < kBytes / 2 ? 8 : 60) == 0) continue;
+    const double from = at < kBytes / 4 ? draw.below(500) : at < kBytes / 2 ? 2000 + draw.below(10) : draw.below(3000);
+    space.release(at, 1, from, 1);
+    plain.set(at, 1, -1, from);
+  }
+  for (int step = 0; step < 400; ++step) {
+    const std::int64_t wanted = 1 + draw.below(step % 4 == 0 ? 100 : 30);
+    const double earliest = draw.below(3200);
+    const auto found = space.find(wanted, earliest), expected = plain.find(wanted, earliest);
+    ASSERT_EQ(found.has_value(), expected.has_value()) << step;
+    if (!found) continue;
+    ASSERT_EQ(found->time, expected->time) << step;
+    ASSERT_EQ(found->address, expected->address) << step;
+    space.take(found->address, wanted, 2);
+    plain.set(found->address, wanted, 2, 0);
+    if (step % 3 != 0) continue;
+    space.release(found->address, wanted, found->time + 10, 2);
+    plain.set(found->address, wanted, -1, found->time + 10);
+  }
+}
+
 TEST(UseIndex, KnowsTheNextUse) {
   Draw draw(3);
   Problem p;
