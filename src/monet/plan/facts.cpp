@@ -91,8 +91,9 @@ Facts facts_of(const Graph& graph, const Node& node) {
     if (operand.is_there && vector != nullptr) {
       const std::uint64_t read = vector->reads[present++].elements;
       operand.is_read = read > 0;
-      operand.is_looked_up =
-          vector->indirect && read < static_cast<std::uint64_t>(elements(graph[node.inputs[i]].shape));
+      const Tensor& tensor = graph[node.inputs[i]];
+      operand.is_looked_up = vector->indirect && read < static_cast<std::uint64_t>(elements(tensor.shape)) &&
+                             (tensor.category == Category::Weight || tensor.category == Category::Constant);
     }
     facts.inputs.push_back(operand);
     if (operand.is_there) facts.moved_bits += static_cast<double>(elements(graph[node.inputs[i]].shape)) * operand.bits;

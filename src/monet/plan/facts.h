@@ -15,7 +15,7 @@ namespace monet::plan {
 struct OperandFacts {
   bool is_there = false;
   bool is_read = true;                          // not only for its shape
-  bool is_looked_up = false;                    // less of it than there is, and indices say what
+  bool is_looked_up = false;                    // a table, of which indices say what little is read
   hardware::Slot slot = hardware::Slot::Input;  // in which of its core's stores a tile has it
   double bits = 0;                              // of one element as stored
   double sum_bits = 0;                          // outputs: of one element while it is being summed up
