@@ -3,7 +3,7 @@
     python3 zoo.py MONET [--models NAME,…] [--chips NAME,…] [--seconds N] [--jobs N]
 
 Training and inference of batch 1, without a plan; images of 32 x 32 pixels and sequences of 32 tokens. Each evaluation
-must end within --seconds (120), with exit code 0 and figures, or with exit code 1 and an inequality: bytes (or tiles)
+must end within --seconds (300), with exit code 0 and figures, or with exit code 1 and an inequality: bytes (or tiles)
 needed and bytes that are there. The largest take 12 GB of memory: think before using --jobs. Prints a table: seconds of each, and what went wrong. Exit code 1 if anything did.
 """
 import argparse
@@ -90,7 +90,7 @@ def main():
     parser.add_argument("monet")
     parser.add_argument("--models", default="")
     parser.add_argument("--chips", default="")
-    parser.add_argument("--seconds", type=int, default=120)
+    parser.add_argument("--seconds", type=int, default=300)
     parser.add_argument("--jobs", type=int, default=1)
     asked = parser.parse_args()
     monet = str(pathlib.Path(asked.monet).resolve())
