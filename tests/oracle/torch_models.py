@@ -25,6 +25,7 @@ from torch import nn
 
 _GPT2 = dict(seq=1024, layers=12, width=768, heads=12, vocab=50257, positions=1024, dropout=0.0)
 _RESNET = dict(image=224, classes=1000, stem="imagenet", norm="batch", groups=32, width=64)
+_VGG = dict(image=224, classes=1000, width=64, hidden=4096, dropout=0.0)
 _MOBILENET = dict(image=224, classes=1000, dropout=0.0)
 _BERT = dict(seq=512, layers=12, width=768, heads=12, vocab=30522, positions=512, dropout=0.0, head="none", classes=2)
 DEFAULTS = {
@@ -32,6 +33,12 @@ DEFAULTS = {
     "resnet18": _RESNET,
     "resnet34": _RESNET,
     "resnet50": _RESNET,
+    "resnet101": _RESNET,
+    "resnet152": _RESNET,
+    "vgg11": _VGG,
+    "vgg13": _VGG,
+    "vgg16": _VGG,
+    "vgg19": _VGG,
     "mobilenet_v2": _MOBILENET,
     "mobilenet_v3_large": _MOBILENET,
     "mobilenet_v3_small": _MOBILENET,
@@ -65,7 +72,12 @@ def make(spec):
     if name.startswith("resnet"):
         return ResNet(o, *{"resnet18": ((2, 2, 2, 2), False),
                            "resnet34": ((3, 4, 6, 3), False),
-                           "resnet50": ((3, 4, 6, 3), True)}[name])
+                           "resnet50": ((3, 4, 6, 3), True),
+                           "resnet101": ((3, 4, 23, 3), True),
+                           "resnet152": ((3, 8, 36, 3), True)}[name])
+    if name.startswith("vgg"):
+        return Vgg(o, {"vgg11": (1, 1, 2, 2, 2), "vgg13": (2, 2, 2, 2, 2),
+                       "vgg16": (2, 2, 3, 3, 3), "vgg19": (2, 2, 4, 4, 4)}[name])
     if name.startswith("mobilenet"):
         import torchvision
         return getattr(torchvision.models, name)(num_classes=o["classes"], dropout=o["dropout"])
@@ -237,6 +249,32 @@ class ResNet(nn.Module):
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         x = F.avg_pool2d(x, int(x.shape[-1])).flatten(1) if self.cifar else x.mean((2, 3))
         return self.fc(x)
+
+
+# ---- VGG ----
+
+
+class Vgg(nn.Module):
+    def __init__(self, o, convolutions):
+        super().__init__()
+        layers, channels = [], 3
+        for stage, count in enumerate(convolutions):
+            for _ in range(count):
+                planes = o["width"] << min(stage, 3)
+                layers += [nn.Conv2d(channels, planes, 3, padding=1), nn.ReLU()]
+                channels = planes
+            layers.append(nn.MaxPool2d(2))
+        self.features = nn.Sequential(*layers)
+        self.classifier = nn.Sequential(
+            nn.Linear(channels * 49, o["hidden"]), nn.ReLU(), nn.Dropout(o["dropout"]),
+            nn.Linear(o["hidden"], o["hidden"]), nn.ReLU(), nn.Dropout(o["dropout"]),
+            nn.Linear(o["hidden"], o["classes"]))
+
+    def forward(self, x):
+        x = self.features(x)
+        # Adaptive pooling of one number gives it 49 times; ONNX export knows only the way down.
+        x = x.expand(-1, -1, 7, 7) if x.shape[-1] == 1 else F.adaptive_avg_pool2d(x, 7)
+        return self.classifier(x.flatten(1))
 
 
 # ---- Vision transformer ----
@@ -564,6 +602,8 @@ LOGIT_SPECS = [
     "resnet18:image=33,classes=5,width=4",
     "resnet18:norm=frozen,image=32,classes=5,width=4",
     "resnet50:norm=group,groups=2,image=32,classes=5,width=4",
+    "vgg11:image=32,classes=5,width=4,hidden=10",
+    "vgg11:image=224,classes=5,width=2,hidden=10",
     "mobilenet_v2:image=33,classes=5",
     "mobilenet_v3_small:image=33,classes=5",
     "vit_b_16:image=32,classes=5,layers=2,width=12,heads=3,mlp=20",

@@ -117,6 +117,16 @@ std::vector<Op> make_prototypes() {
 
 }  // namespace
 
+Op::Op() = default;
+Op::Op(const Op&) = default;
+Op::Op(Op&&) noexcept = default;
+Op& Op::operator=(const Op&) = default;
+Op& Op::operator=(Op&&) noexcept = default;
+Op::~Op() = default;
+bool Op::operator==(const Op& other) const {
+  return static_cast<const OpKinds&>(*this) == static_cast<const OpKinds&>(other);
+}
+
 std::string_view operator_name(const Op& op) {
   using R = std::string_view;
   return std::visit(overloaded{

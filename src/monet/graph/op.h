@@ -557,11 +557,25 @@ struct Fallback {
   bool operator==(const Fallback&) const = default;
 };
 
-using Op = std::variant<MatMul, Conv, Unary, UnaryGradient, Binary, Sum, Select, Cast, Dropout, DropoutGradient, Reduce,
-                        Pool, PoolGradient, Norm, NormGradient, NormPart, Lrn, LrnGradient, Softmax, SoftmaxGradient,
-                        Attention, AttentionGradient, CrossEntropy, NegativeLogLikelihood, CrossEntropyGradient,
-                        NegativeLogLikelihoodGradient, View, Transpose, Expand, Concat, Split, Slice, Place, Pad,
-                        PadGradient, Gather, ScatterAdd, Trilu, Unfold, Fill, Iota, Fallback>;
+using OpKinds =
+    std::variant<MatMul, Conv, Unary, UnaryGradient, Binary, Sum, Select, Cast, Dropout, DropoutGradient, Reduce, Pool,
+                 PoolGradient, Norm, NormGradient, NormPart, Lrn, LrnGradient, Softmax, SoftmaxGradient, Attention,
+                 AttentionGradient, CrossEntropy, NegativeLogLikelihood, CrossEntropyGradient,
+                 NegativeLogLikelihoodGradient, View, Transpose, Expand, Concat, Split, Slice, Place, Pad, PadGradient,
+                 Gather, ScatterAdd, Trilu, Unfold, Fill, Iota, Fallback>;
+
+// What one node does. Copying, comparing and destroying are compiled once, in op.cpp: forty alternatives are dear to
+// every file that holds a graph by value.
+struct Op : OpKinds {
+  using OpKinds::OpKinds;
+  Op();
+  Op(const Op&);
+  Op(Op&&) noexcept;
+  Op& operator=(const Op&);
+  Op& operator=(Op&&) noexcept;
+  ~Op();
+  bool operator==(const Op&) const;
+};
 
 // "relu", "reduce_sum", "conv_weight_gradient", …
 std::string_view operator_name(const Op& op);

@@ -16,6 +16,7 @@ struct Recipe {
 
 std::vector<Recipe> mlp_recipes();
 std::vector<Recipe> resnet_recipes();
+std::vector<Recipe> vgg_recipes();
 std::vector<Recipe> mobilenet_recipes();
 std::vector<Recipe> vit_recipes();
 std::vector<Recipe> gpt2_recipes();

@@ -134,7 +134,9 @@ Recipe resnet(std::string name, std::string description, Architecture architectu
 std::vector<Recipe> resnet_recipes() {
   return {resnet("resnet18", "residual network, 18 layers", {{2, 2, 2, 2}}),
           resnet("resnet34", "residual network, 34 layers", {{3, 4, 6, 3}}),
-          resnet("resnet50", "residual network, 50 layers of bottlenecks", {{3, 4, 6, 3}, true})};
+          resnet("resnet50", "residual network, 50 layers of bottlenecks", {{3, 4, 6, 3}, true}),
+          resnet("resnet101", "residual network, 101 layers of bottlenecks", {{3, 4, 23, 3}, true}),
+          resnet("resnet152", "residual network, 152 layers of bottlenecks", {{3, 8, 36, 3}, true})};
 }
 
 }  // namespace monet::models

@@ -25,6 +25,12 @@ TEST(Parameters, OfVisionModelsAreTorchvisions) {
   EXPECT_EQ(parameters(build_model("resnet18", 1)), 11'689'512);
   EXPECT_EQ(parameters(build_model("resnet34", 1)), 21'797'672);
   EXPECT_EQ(parameters(build_model("resnet50", 1)), 25'557'032);
+  EXPECT_EQ(parameters(build_model("resnet101", 1)), 44'549'160);
+  EXPECT_EQ(parameters(build_model("resnet152", 1)), 60'192'808);
+  EXPECT_EQ(parameters(build_model("vgg11", 1)), 132'863'336);
+  EXPECT_EQ(parameters(build_model("vgg13", 1)), 133'047'848);
+  EXPECT_EQ(parameters(build_model("vgg16", 1)), 138'357'544);
+  EXPECT_EQ(parameters(build_model("vgg19", 1)), 143'667'240);
   EXPECT_EQ(parameters(build_model("mobilenet_v2", 1)), 3'504'872);
   EXPECT_EQ(parameters(build_model("mobilenet_v3_large", 1)), 5'483'032);
   EXPECT_EQ(parameters(build_model("mobilenet_v3_small", 1)), 2'542'856);
@@ -78,7 +84,7 @@ TEST(Parameters, HaveTheNamesAndShapesOfTheFrameworks) {
     EXPECT_EQ(built, expected) << file.path();
     ++files;
   }
-  EXPECT_GE(files, 15u);
+  EXPECT_GE(files, 17u);
 }
 
 TEST(Logits, HaveTheirClassesOnAxisOne) {
