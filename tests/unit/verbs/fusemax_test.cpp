@@ -53,6 +53,24 @@ TEST(Fusemax, HeadsAreAllAlike) {
   EXPECT_NEAR(guessed.energy_pj, seven.energy_pj, 1e-9 * seven.energy_pj);
 }
 
+// Scores that leave the chip: the first heads find theirs still there, later ones do not.
+TEST(Fusemax, UnfusedHeadsAreAllAlikeInTheEnd) {
+  cost::Cache cache;
+  const auto unfused = [&](std::int64_t heads) {
+    return evaluate_fusemax(rows_work({.heads = heads, .length = 4096, .head_size = 64, .is_fused = false}), "flat", 32,
+                            cache);
+  };
+  const FusemaxFigures two = unfused(2), three = unfused(3), six = unfused(6), eight = unfused(8), twelve = unfused(12);
+  const FusemaxFigures guessed = extrapolated(six, 6, eight, 8, 12);
+  EXPECT_NEAR(guessed.cycles, twelve.cycles, 1e-3 * twelve.cycles);
+  EXPECT_NEAR(guessed.offchip_bytes, twelve.offchip_bytes, 1e-3 * twelve.offchip_bytes);
+  EXPECT_NEAR(guessed.energy_pj, twelve.energy_pj, 1e-3 * twelve.energy_pj);
+  // Two and three would say that a head is faster than it is.
+  EXPECT_LT(extrapolated(two, 2, three, 3, 12).cycles, 0.95 * twelve.cycles);
+  // Five passes of the lanes over 4096 x 4096 scores.
+  EXPECT_GE((eight.cycles - six.cycles) / 2, 5 * 4096. * 4096 / 256);
+}
+
 // The cascade is attention: the same numbers as a softmax of whole rows.
 TEST(Fusemax, TheCascadeIsAttention) {
   CascadeShape shape{.length = 32, .head_size = 8, .side = 8, .row_blocks = 2};
