@@ -99,13 +99,13 @@ class Runner {
     FusemaxFigures few{}, more{};
   };
 
-  // Of how many heads: the second and the third are like all that follow. Where scores leave the chip, so many that
-  // what stays on it is the same for both.
+  // Of how many heads: the second and the third are like all that follow. Where scores leave the chip, the last ones
+  // made are still on it when a softmax begins, and it takes some heads until each is like the one before.
   std::pair<std::int64_t, std::int64_t> heads(std::int64_t length) const {
     const std::int64_t scores = 2 * length * length;
     if (setup_.design == Design::Unfused) {
       const std::int64_t full = (setup_.buffer_mib * kMiB + scores - 1) / scores;
-      return scores > 512 * kMiB ? std::pair<std::int64_t, std::int64_t>{1, 1} : std::pair{2 * full, 3 * full};
+      return scores > 512 * kMiB ? std::pair<std::int64_t, std::int64_t>{1, 1} : std::pair{6 * full, 8 * full};
     }
     const std::int64_t tiles = length / 256 * (length / 256) * 11;
     return setup_.design != Design::Flat && tiles > kManyTiles ? std::pair<std::int64_t, std::int64_t>{1, 1}

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "monet/base/diagnostic.h"
 #include "monet/interpret/run.h"
@@ -53,6 +54,24 @@ TEST(Fusemax, HeadsAreAllAlike) {
   EXPECT_NEAR(guessed.energy_pj, seven.energy_pj, 1e-9 * seven.energy_pj);
 }
 
+// Scores that leave the chip: the first heads find theirs still there, later ones do not.
+TEST(Fusemax, UnfusedHeadsAreAllAlikeInTheEnd) {
+  cost::Cache cache;
+  const auto unfused = [&](std::int64_t heads) {
+    return evaluate_fusemax(rows_work({.heads = heads, .length = 4096, .head_size = 64, .is_fused = false}), "flat", 32,
+                            cache);
+  };
+  const FusemaxFigures two = unfused(2), three = unfused(3), six = unfused(6), eight = unfused(8), twelve = unfused(12);
+  const FusemaxFigures guessed = extrapolated(six, 6, eight, 8, 12);
+  EXPECT_NEAR(guessed.cycles, twelve.cycles, 1e-3 * twelve.cycles);
+  EXPECT_NEAR(guessed.offchip_bytes, twelve.offchip_bytes, 1e-3 * twelve.offchip_bytes);
+  EXPECT_NEAR(guessed.energy_pj, twelve.energy_pj, 1e-3 * twelve.energy_pj);
+  // Two and three would say that a head is faster than it is.
+  EXPECT_LT(extrapolated(two, 2, three, 3, 12).cycles, 0.95 * twelve.cycles);
+  // Five passes of the lanes over 4096 x 4096 scores.
+  EXPECT_GE((eight.cycles - six.cycles) / 2, 5 * 4096. * 4096 / 256);
+}
+
 // The cascade is attention: the same numbers as a softmax of whole rows.
 TEST(Fusemax, TheCascadeIsAttention) {
   CascadeShape shape{.length = 32, .head_size = 8, .side = 8, .row_blocks = 2};
@@ -95,6 +114,71 @@ TEST(Fusemax, ItsOwnTablesAreRead) {
   EXPECT_EQ(data.tables.size(), 7u);
   EXPECT_EQ(data.models.at("XLM").head_size, 128);
   EXPECT_EQ(data.tables[0].cases[3].figures.at("traffic"), 38654705664.0);
+}
+
+// What docs/fusemax.md says of the artifact's energies, for its own tables: operations and rows of the buffer counted
+// from its mappings, energies of its reference tables (pJ), and those of a row, which the tables of products alone
+// decide.
+struct RowEnergy {
+  double read = 0, write = 0;
+};
+constexpr RowEnergy kRow16{12519, 15751}, kRow32{23861, 27098};
+constexpr double kMac = 17.1645, kAdd = 8.3395, kMax = 0.028036, kDivide = 36.251153, kExp = 94.6475, kDram = 249.6 / 8;
+
+double products_energy(const FusemaxModel& m, double tokens, double traffic, RowEnergy row) {
+  const double width = static_cast<double>(m.width), hidden = static_cast<double>(m.hidden);
+  const double heads = static_cast<double>(m.heads * m.head_size);
+  const double macs = tokens * (4 * width * heads + 2 * width * hidden);
+  const double results = tokens * (3 * heads + 2 * width + hidden);
+  return macs * kMac + 2 * macs / 65536 * row.read + (traffic / 2 - results) / 256 * row.write + traffic * kDram;
+}
+
+double attention_energy(const std::string& table, const FusemaxModel& m, double length, double scores, double traffic) {
+  const double e = static_cast<double>(m.head_size), part = e / 256, once = e / length;
+  double pj = 2 * e * kMac + kMax + 2 * kAdd, reads = 0, writes = 0;  // of a score
+  RowEnergy row = kRow32;
+  if (table == "attn-flat" || table == "attn-unfused") {
+    pj += kExp + kDivide;
+    if (table == "attn-unfused") {
+      reads = 3 + 4 * part;
+      writes = 2 + part + 2 * once;
+    } else {
+      const bool one_stays = e == 128;  // XLM: queries or values
+      reads = 4 + (one_stays ? part : 0) + (length == 65536 ? 1 : 0);
+      writes = 3 + (one_stays ? once : 0);
+    }
+  } else {
+    pj += (e * (kMac + kAdd) + kMac + 2 * kAdd) / 256 + once * kDivide;  // running values; no exponential on the lanes
+    reads = 4 * part + once;
+    writes = part + traffic / 2 / scores - once;
+    if (table == "attn-cascade") {
+      reads += 2;
+      writes += 2;
+    } else {
+      pj += 6 * kMac * (1 + 1. / 256);
+      row = kRow16;
+    }
+  }
+  return scores * (pj + (reads * row.read + writes * row.write) / 256) + traffic * kDram;
+}
+
+TEST(Fusemax, TheArtifactsEnergiesAreCountsOfRows) {
+  const config::Tree tree = config::parse_json(fusemax_validation_data(), "fusemax.json");
+  config::Findings findings;
+  const FusemaxData data = read_fusemax(tree.root(), findings);
+  const std::map<std::string, double> lengths{{"1K", 1024}, {"4K", 4096}, {"16K", 16384}, {"64K", 65536}};
+  for (const FusemaxTable& table : data.tables)
+    for (const FusemaxCase& c : table.cases) {
+      const FusemaxModel& m = data.models.at(c.model);
+      const double length = lengths.at(c.length), batch = static_cast<double>(data.batch);
+      const double traffic = c.figures.at("traffic"), energy = c.figures.at("energy");
+      const bool is_product = table.name.starts_with("end2end");
+      const double by_hand =
+          is_product ? products_energy(m, batch * length, traffic, table.name == "end2end-flat" ? kRow32 : kRow16)
+                     : attention_energy(table.name, m, length, batch * static_cast<double>(m.heads) * length * length,
+                                        traffic);
+      EXPECT_NEAR(by_hand / energy, 1, is_product ? 1e-5 : 1e-3) << table.name << ' ' << c.model << ' ' << c.length;
+    }
 }
 
 TEST(Fusemax, TablesOfTheArtifactAreRead) {
