@@ -21,6 +21,7 @@ import sys
 ROOMS = {
     "base": (0, ""),
     "numeric": (1, "base"),
+    "solve": (1, "base"),
     "work": (2, "base numeric"),
     "graph": (3, "base numeric work"),
     "hardware": (3, "base numeric work"),
@@ -33,9 +34,10 @@ ROOMS = {
     "plan": (6, "base numeric work graph hardware cost"),
     "schedule": (7, "base numeric work graph hardware cost plan"),
     "replay": (8, "base numeric work graph hardware cost interpret plan schedule"),
+    "search": (9, "base numeric work solve graph hardware cost rewrite plan schedule"),
     "report": (10, "base numeric work graph hardware cost plan schedule"),
-    "verbs": (11, "base numeric work graph hardware cost interpret onnx models training rewrite plan schedule replay report"),
-    "cli": (12, "base numeric work graph hardware cost interpret onnx models training rewrite plan schedule replay report verbs"),
+    "verbs": (11, "base numeric work graph hardware cost interpret onnx models training rewrite plan schedule replay search report"),
+    "cli": (12, "base numeric work graph hardware cost interpret onnx models training rewrite plan schedule replay search report verbs"),
 }
 
 # First part of a third-party include: rooms whose .cpp files may have it.
@@ -46,6 +48,7 @@ THIRD_PARTY = {
     "CLI": {"cli"},
     "yaml-cpp": {"base"},
     "zlib.h": {"base"},
+    "coin": {"solve"},
 }
 
 # Headers that exist to let a third-party header in, for their own room only.

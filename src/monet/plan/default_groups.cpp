@@ -20,7 +20,6 @@ class Grouping {
   std::vector<ChosenGroup> run() const;
 
  private:
-  std::int64_t summed_across(NodeId node) const;
   bool reads_from(NodeId node, const std::vector<std::size_t>& group_of, std::size_t group) const;
 
   const Graph& graph_;
@@ -28,22 +27,6 @@ class Grouping {
   const std::vector<std::vector<NodeId>>& before_;
   std::vector<NodeId> producer_;  // by tensor
 };
-
-// Elements that a node sums up across the outermost axis, of which no part is done before all of it is; else 0.
-std::int64_t Grouping::summed_across(NodeId node) const {
-  const Facts& facts = facts_[node.index()];
-  std::int64_t most = 0;
-  if (facts.kind != WorkClass::Reduction) return most;
-  for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
-    if (!facts.inputs[i].is_there) continue;
-    const Shape& shape = graph_[graph_[node].inputs[i]].shape;
-    const auto outermost = std::find_if(shape.begin(), shape.end(), [](std::int64_t size) { return size > 1; });
-    for (std::size_t l = 0; l < facts.loops.size(); ++l)
-      if (facts.loops[l].kind == LoopKind::Reduction && facts.inputs[i].axes[l] == outermost - shape.begin())
-        most = std::max(most, elements(shape));
-  }
-  return most;
-}
 
 bool Grouping::reads_from(NodeId node, const std::vector<std::size_t>& group_of, std::size_t group) const {
   const auto is_from = [&](TensorId t) {
@@ -96,7 +79,8 @@ std::vector<ChosenGroup> Grouping::run() const {
     if (last == kNone && !facts.is_nest) continue;
     for (const TensorId t : graph_.nodes[i].inputs)
       if (const NodeId p = t == kNoTensor ? kNoNode : producer_[t.index()]; p != kNoNode && group_of[p.index()] == last)
-        waited_for[i] = std::max(waited_for[i], std::max(waited_for[p.index()], summed_across(p)));
+        waited_for[i] =
+            std::max(waited_for[i], std::max(waited_for[p.index()], summed_across(graph_, facts_[p.index()], p)));
     const bool begins = facts.is_nest ? last != kNone && has_nest[last] : waits_for_all(NodeId{i}, waited_for[i]);
     const bool joins = last != kNone && !begins && may_share(giver, NodeId{i}) &&
                        reads_from(NodeId{i}, group_of, last) &&
@@ -130,6 +114,20 @@ std::vector<ChosenGroup> Grouping::run() const {
 }
 
 }  // namespace
+
+std::int64_t summed_across(const Graph& graph, const Facts& facts, NodeId node) {
+  std::int64_t most = 0;
+  if (facts.kind != WorkClass::Reduction) return most;
+  for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
+    if (!facts.inputs[i].is_there) continue;
+    const Shape& shape = graph[graph[node].inputs[i]].shape;
+    const auto outermost = std::find_if(shape.begin(), shape.end(), [](std::int64_t size) { return size > 1; });
+    for (std::size_t l = 0; l < facts.loops.size(); ++l)
+      if (facts.loops[l].kind == LoopKind::Reduction && facts.inputs[i].axes[l] == outermost - shape.begin())
+        most = std::max(most, elements(shape));
+  }
+  return most;
+}
 
 std::vector<ChosenGroup> default_groups(const Graph& graph, const std::vector<Facts>& facts,
                                         const std::vector<std::vector<NodeId>>& before) {

@@ -1,0 +1,77 @@
+#include "monet/search/fusion.h"
+
+#include <algorithm>
+#include <map>
+
+#include "monet/solve/partition.h"
+
+namespace monet::search {
+namespace {
+
+double cost_of(const FusionInput& input, const FusionGraph& graph, const std::vector<std::uint32_t>& group) {
+  if (input.objective == FusionObjective::Groups) return 1;
+  const Boundary boundary = boundary_of(graph, group);
+  const plan::Store& home = input.chip.machine.stores[input.chip.machine.home.index()];
+  if (input.objective == FusionObjective::Traffic) return boundary.in + boundary.out;
+  if (input.objective == FusionObjective::Energy) {
+    double energy = boundary.in * home.read_pj_per_byte + boundary.out * home.write_pj_per_byte;
+    for (const std::uint32_t n : group) energy += input.costs[graph.nodes[n].node.index()].energy_pj;
+    return energy;
+  }
+  std::map<std::uint32_t, double> busy;
+  double longest = (boundary.in + boundary.out) / home.bytes_per_cycle;
+  for (const std::uint32_t n : group) {
+    const NodeCost& cost = input.costs[graph.nodes[n].node.index()];
+    longest = std::max(longest, busy[cost.unit] += cost.cycles);
+  }
+  return longest;
+}
+
+}  // namespace
+
+std::string_view name(FusionObjective objective) {
+  switch (objective) {
+    case FusionObjective::Groups: return "groups";
+    case FusionObjective::Traffic: return "traffic";
+    case FusionObjective::Latency: return "latency";
+    case FusionObjective::Energy: return "energy";
+  }
+  return "";
+}
+
+Fusion fuse(const FusionInput& input) {
+  const Deadline deadline = input.seconds < 1e9 ? Deadline(input.seconds) : Deadline();
+  const FusionGraph graph = fusion_graph(input.graph, input.facts, input.chip, input.rules);
+  FusionCandidates candidates = fusion_candidates(graph, input.chip, input.rules, {.deadline = deadline});
+  solve::PartitionProblem problem{.nodes = static_cast<std::uint32_t>(graph.nodes.size()), .edges = graph.order};
+  for (std::vector<std::uint32_t>& group : candidates.groups) {
+    const double cost = cost_of(input, graph, group);
+    problem.candidates.push_back({std::move(group), cost});
+  }
+  const solve::PartitionResult found =
+      solve::partition(problem, {.seconds = input.seconds < 1e9 ? deadline.seconds_left() : 1e9});
+  std::vector<std::vector<std::uint32_t>> groups;
+  for (const std::uint32_t c : found.chosen) groups.push_back(problem.candidates[c].nodes);
+  return {.groups = with_movement(input.graph, graph, groups),
+          .objective = found.cost,
+          .bound = candidates.is_complete ? found.bound : 0,
+          .is_proven = found.is_proven && candidates.is_complete,
+          .nodes = graph.nodes.size(),
+          .candidates = problem.candidates.size(),
+          .rounds = found.rounds,
+          .cuts = found.cuts};
+}
+
+double objective_of(const FusionInput& input, const std::vector<std::vector<NodeId>>& groups) {
+  const FusionGraph graph = fusion_graph(input.graph, input.facts, input.chip, input.rules);
+  double sum = 0;
+  for (const std::vector<NodeId>& nodes : groups) {
+    std::vector<std::uint32_t> group;
+    for (const NodeId n : nodes)
+      if (const std::uint32_t index = graph.index_of[n.index()]; index != FusionTensor::kNobody) group.push_back(index);
+    if (!group.empty()) sum += cost_of(input, graph, group);
+  }
+  return sum;
+}
+
+}  // namespace monet::search

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "monet/base/watch.h"
+#include "monet/search/fusion_graph.h"
+
+namespace monet::search {
+
+// Every group that the rules allow: nodes that hang together, of which nobody outside must run in between. Each node
+// alone is one, whatever the rules say. Rising nodes, in a fixed order.
+struct FusionCandidates {
+  std::vector<std::vector<std::uint32_t>> groups{};
+  bool is_complete = true;  // or there were more than `most`
+};
+
+struct CandidateOptions {
+  std::size_t most = 5'000'000;
+  Deadline deadline{};
+};
+
+FusionCandidates fusion_candidates(const FusionGraph& graph, const plan::Chip& chip, const FusionRules& rules,
+                                   const CandidateOptions& options = {});
+
+// Which rule a group breaks, in words; none: it is allowed.
+std::optional<std::string> broken_rule(const FusionGraph& graph, const plan::Chip& chip, const FusionRules& rules,
+                                       const std::vector<std::uint32_t>& group);
+
+// What enters a group and what leaves it, in bytes.
+struct Boundary {
+  double in = 0, out = 0;
+  double rows = 0;  // a row of each
+};
+Boundary boundary_of(const FusionGraph& graph, const std::vector<std::uint32_t>& group);
+
+}  // namespace monet::search

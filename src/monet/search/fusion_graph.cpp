@@ -1,0 +1,190 @@
+#include "monet/search/fusion_graph.h"
+
+#include <algorithm>
+
+#include "monet/graph/storage.h"
+#include "monet/plan/default_groups.h"
+#include "monet/plan/facts.h"
+#include "monet/plan/order.h"
+
+namespace monet::search {
+namespace {
+
+constexpr std::uint32_t kNobody = FusionTensor::kNobody;
+
+// Rows are the last axis but one of what a node makes: OY of a convolution, D of a product.
+std::int64_t rows_of(const Shape& shape) {
+  return shape.empty() ? 1 : shape.size() == 1 ? shape[0] : shape[shape.size() - 2];
+}
+
+double bytes_of(const Tensor& tensor) { return static_cast<double>(bytes(tensor)); }
+
+class Building {
+ public:
+  Building(const Graph& graph, const std::vector<plan::Facts>& facts, const plan::Chip& chip, const FusionRules& rules)
+      : graph_(graph), facts_(facts), chip_(chip), rules_(rules), storage_(graph), uses_(uses(graph)) {}
+
+  FusionGraph run() {
+    out_.index_of.assign(graph_.nodes.size(), kNobody);
+    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i)
+      if (is_node(i)) {
+        out_.index_of[i] = static_cast<std::uint32_t>(out_.nodes.size());
+        out_.nodes.push_back(node_of(NodeId{i}));
+      }
+    add_tensors();
+    add_order();
+    return std::move(out_);
+  }
+
+ private:
+  bool is_node(std::uint32_t i) const {
+    return !facts_[i].is_view && !(rules_.movement_is_free && facts_[i].kind == hardware::WorkClass::Movement);
+  }
+
+  FusionNode node_of(NodeId id) const {
+    const Node& node = graph_[id];
+    const plan::Facts& facts = facts_[id.index()];
+    FusionNode out{.node = id,
+                   .kind = operator_name(node.op),
+                   .work_class = hardware::name(facts.kind),
+                   .summed = static_cast<double>(plan::summed_across(graph_, facts, id))};
+    for (const TensorId t : node.outputs)
+      if (t != kNoTensor) {
+        const auto made = static_cast<double>(elements(graph_[t].shape));
+        if (made > out.made) out.rows = rows_of(graph_[t].shape);
+        out.made = std::max(out.made, made);
+      }
+    if (facts.is_nest)
+      for (const TensorId t : node.inputs)
+        if (t != kNoTensor && uses_.producer[storage_.root(t).index()] == kNoNode &&
+            graph_[storage_.root(t)].category == Category::Weight)
+          out.weight_bytes += bytes_of(graph_[t]);
+    for (std::size_t c = 0; c < chip_.cores.size(); ++c)
+      if (plan::takes(chip_.cores[c], facts) && plan::can_run(chip_.cores[c], facts))
+        out.cores |= std::uint64_t{1} << c;
+    return out;
+  }
+
+  // Who reads a tensor in the end, through nodes that are none here.
+  void collect_readers(TensorId tensor, std::vector<std::uint32_t>& readers, bool& is_output) const {
+    std::vector<TensorId> stack{tensor};
+    std::vector<TensorId> seen;
+    while (!stack.empty()) {
+      const TensorId t = stack.back();
+      stack.pop_back();
+      if (std::find(seen.begin(), seen.end(), t) != seen.end()) continue;
+      seen.push_back(t);
+      is_output |= is_output_[t.index()];
+      for (const NodeId n : uses_.consumers[t.index()]) {
+        if (const std::uint32_t index = out_.index_of[n.index()]; index != kNobody) {
+          readers.push_back(index);
+          continue;
+        }
+        for (const TensorId made : graph_[n].outputs)
+          if (made != kNoTensor) stack.push_back(made);
+      }
+    }
+    std::sort(readers.begin(), readers.end());
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+  }
+
+  void add_tensors() {
+    is_output_.assign(graph_.tensors.size(), false);
+    for (const TensorId t : graph_.outputs) is_output_[t.index()] = true;
+    for (const Tensor& t : graph_.tensors)  // the new value of what was there before is kept
+      if (t.overwrites != kNoTensor) is_output_[static_cast<std::size_t>(&t - graph_.tensors.data())] = true;
+    out_.neighbours.resize(out_.nodes.size());
+    out_.made.resize(out_.nodes.size());
+    out_.read.resize(out_.nodes.size());
+    for (std::uint32_t i = 0; i < graph_.tensors.size(); ++i) {
+      const TensorId id{i};
+      const NodeId by = uses_.producer[i];
+      // What a node that is none makes counts as what it is made of.
+      if (by != kNoNode && out_.index_of[by.index()] == kNobody && !graph_[by].inputs.empty()) continue;
+      const Tensor& tensor = graph_.tensors[i];
+      FusionTensor out{.producer = by == kNoNode ? kNobody : out_.index_of[by.index()], .bytes = bytes_of(tensor)};
+      out.row_bytes = out.bytes / static_cast<double>(std::max<std::int64_t>(1, rows_of(tensor.shape)));
+      collect_readers(id, out.readers, out.is_output);
+      std::erase(out.readers, out.producer);
+      if (out.readers.empty() && !out.is_output) continue;
+      if (out.producer != kNobody)
+        for (const std::uint32_t r : out.readers) {
+          out_.neighbours[r].push_back(out.producer);
+          out_.neighbours[out.producer].push_back(r);
+        }
+      const auto index = static_cast<std::uint32_t>(out_.tensors.size());
+      if (out.producer != kNobody) out_.made[out.producer].push_back(index);
+      for (const std::uint32_t r : out.readers) out_.read[r].push_back(index);
+      out_.tensors.push_back(std::move(out));
+    }
+    for (std::vector<std::uint32_t>& list : out_.neighbours) {
+      std::sort(list.begin(), list.end());
+      list.erase(std::unique(list.begin(), list.end()), list.end());
+    }
+  }
+
+  // Of nodes that are none, those before them.
+  void add_order() {
+    const std::vector<std::vector<NodeId>> before = plan::predecessors(graph_, storage_);
+    std::vector<std::vector<std::uint32_t>> known(graph_.nodes.size());
+    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+      std::vector<std::uint32_t>& list = known[i];
+      for (const NodeId p : before[i]) {
+        if (const std::uint32_t index = out_.index_of[p.index()]; index != kNobody)
+          list.push_back(index);
+        else
+          list.insert(list.end(), known[p.index()].begin(), known[p.index()].end());
+      }
+      std::sort(list.begin(), list.end());
+      list.erase(std::unique(list.begin(), list.end()), list.end());
+      if (out_.index_of[i] == kNobody) continue;
+      for (const std::uint32_t p : list) out_.order.push_back({p, out_.index_of[i]});
+    }
+  }
+
+  const Graph& graph_;
+  const std::vector<plan::Facts>& facts_;
+  const plan::Chip& chip_;
+  const FusionRules& rules_;
+  Storage storage_;
+  Uses uses_;
+  std::vector<bool> is_output_;  // by tensor
+  FusionGraph out_;
+};
+
+}  // namespace
+
+FusionGraph fusion_graph(const Graph& graph, const std::vector<plan::Facts>& facts, const plan::Chip& chip,
+                         const FusionRules& rules) {
+  return Building(graph, facts, chip, rules).run();
+}
+
+std::vector<std::vector<NodeId>> with_movement(const Graph& graph, const FusionGraph& fusion,
+                                               const std::vector<std::vector<std::uint32_t>>& groups) {
+  constexpr std::size_t kLast = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> group_of(graph.nodes.size(), kLast);
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (const std::uint32_t n : groups[g]) group_of[fusion.nodes[n].node.index()] = g;
+  const Uses u = uses(graph);
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    if (fusion.index_of[i] != kNobody) continue;
+    for (const TensorId t : graph.nodes[i].outputs)
+      if (t != kNoTensor)
+        for (const NodeId reader : u.consumers[t.index()])
+          group_of[i] = std::min(group_of[i], group_of[reader.index()]);
+  }
+  // What nobody reads (a transposed output) stands with who made it.
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (group_of[i] != kLast) continue;
+    std::size_t last = 0;
+    for (const TensorId t : graph.nodes[i].inputs)
+      if (t != kNoTensor && u.producer[t.index()] != kNoNode)
+        last = std::max(last, group_of[u.producer[t.index()].index()]);
+    group_of[i] = last;
+  }
+  std::vector<std::vector<NodeId>> out(groups.size());
+  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) out[group_of[i]].push_back(NodeId{i});
+  return out;
+}
+
+}  // namespace monet::search
