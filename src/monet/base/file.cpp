@@ -136,4 +136,10 @@ void write_file(const std::string& path, std::string_view bytes) {
   }
 }
 
+void make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw InputError(Diagnostic{.file = path, .message = "cannot make the folder: " + error.message()});
+}
+
 }  // namespace monet

@@ -11,4 +11,7 @@ std::string read_file(const std::string& path);
 // the old one alone. Devices and pipes are written to directly. InputError if it cannot be written.
 void write_file(const std::string& path, std::string_view bytes);
 
+// With those above it; one that is there is fine. Throws InputError.
+void make_folder(const std::string& path);
+
 }  // namespace monet

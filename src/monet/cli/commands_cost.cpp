@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "monet/base/file.h"
 #include "monet/cli/clock.h"
 #include "monet/cli/interrupt.h"
@@ -45,10 +43,7 @@ int run_map(const MapCommand& command, const Output& output) {
   const std::string document =
       dump(Document{"map", run.inputs, options_json(command.request), json(run), clock.seconds()});
   if (!command.out.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(command.out, error);
-    if (error)
-      throw InputError(Diagnostic{.file = command.out, .message = "cannot make the folder: " + error.message()});
+    make_folder(command.out);
     write_file(command.out + "/result.json", document);
   }
   fmt::print("{}", output.json ? document : text(run));

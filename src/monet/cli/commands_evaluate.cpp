@@ -14,12 +14,6 @@
 namespace monet::cli {
 namespace {
 
-void make_folder(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) throw InputError(Diagnostic{.file = path, .message = "cannot make the folder: " + error.message()});
-}
-
 // "trace.json" to "trace_inference.json".
 std::string with_suffix(const std::string& path, const std::string& suffix) {
   const std::filesystem::path p(path);

@@ -9,6 +9,7 @@
 #include "monet/cli/commands.h"
 #include "monet/cli/commands_cost.h"
 #include "monet/cli/commands_evaluate.h"
+#include "monet/cli/commands_search.h"
 #include "monet/report/document.h"
 
 namespace {
@@ -336,6 +337,37 @@ int parse_and_run(int argc, char** argv) {
   sweep->callback([&] {
     finish(sweep_command.request.base, raw_sweep);
     code = run_sweep(sweep_command, output);
+  });
+
+  FuseCommand fuse_command;
+  RawEvaluate raw_fuse;
+  std::string fuse_limit, fuse_evaluations, fuse_time;
+  CLI::App* fuse = app.add_subcommand("fuse", "the best fusion of an iteration's operators on a chip");
+  add_evaluate_options(*fuse, fuse_command.request.evaluate, raw_fuse);
+  fuse->get_option("--plan")->description(
+      "groups by hand, to compare with: a plan (docs/plan.md) or a Stream mapping file");
+  fuse->add_option("--rules", fuse_command.request.rules,
+                   "which groups are allowed: default, monet, stream, or a file (docs/fuse.md)")
+      ->capture_default_str();
+  fuse->add_option("--limit", fuse_limit, "nodes in a group, at most (default: as the rules say)");
+  fuse->add_option("--objective", fuse_command.request.objective,
+                   "what is made small: groups, traffic, latency or energy")
+      ->capture_default_str();
+  fuse->add_flag("--refine", fuse_command.request.refine,
+                 "improve the result step by step, each priced by the whole scheduler");
+  fuse->add_option("--evaluations", fuse_evaluations, "with --refine: at most so many (default 200)");
+  fuse->add_option("--time", fuse_time, "seconds; then the best found so far is given");
+  fuse->add_option("--out", fuse_command.out, "write result.json and plan.yaml (for evaluate --plan) into this folder");
+  add_output_options(*fuse, output);
+  fuse->callback([&] {
+    finish(fuse_command.request.evaluate, raw_fuse);
+    if (!fuse_limit.empty())
+      fuse_command.request.limit =
+          static_cast<std::uint32_t>(std::min<std::int64_t>(positive("--limit", fuse_limit), 1'000));
+    if (!fuse_evaluations.empty())
+      fuse_command.request.evaluations = static_cast<std::size_t>(positive("--evaluations", fuse_evaluations));
+    if (!fuse_time.empty()) fuse_command.request.seconds = seconds("--time", fuse_time);
+    code = run_fuse(fuse_command, output);
   });
 
   std::string first_run, second_run;

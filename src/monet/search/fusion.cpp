@@ -15,15 +15,17 @@ double cost_of(const FusionInput& input, const FusionGraph& graph, const std::ve
   if (input.objective == FusionObjective::Traffic) return boundary.in + boundary.out;
   if (input.objective == FusionObjective::Energy) {
     double energy = boundary.in * home.read_pj_per_byte + boundary.out * home.write_pj_per_byte;
-    for (const std::uint32_t n : group) energy += input.costs[graph.nodes[n].node.index()].energy_pj;
+    for (const std::uint32_t u : group)
+      for (const NodeId n : graph.nodes[u].nodes) energy += input.costs[n.index()].energy_pj;
     return energy;
   }
   std::map<std::uint32_t, double> busy;
   double longest = (boundary.in + boundary.out) / home.bytes_per_cycle;
-  for (const std::uint32_t n : group) {
-    const NodeCost& cost = input.costs[graph.nodes[n].node.index()];
-    longest = std::max(longest, busy[cost.unit] += cost.cycles);
-  }
+  for (const std::uint32_t u : group)
+    for (const NodeId n : graph.nodes[u].nodes) {
+      const NodeCost& cost = input.costs[n.index()];
+      longest = std::max(longest, busy[cost.unit] += cost.cycles);
+    }
   return longest;
 }
 
@@ -42,7 +44,12 @@ std::string_view name(FusionObjective objective) {
 Fusion fuse(const FusionInput& input) {
   const Deadline deadline = input.seconds < 1e9 ? Deadline(input.seconds) : Deadline();
   const FusionGraph graph = fusion_graph(input.graph, input.facts, input.chip, input.rules);
-  FusionCandidates candidates = fusion_candidates(graph, input.chip, input.rules, {.deadline = deadline});
+  FusionRules rules = input.rules;
+  FusionCandidates candidates = fusion_candidates(graph, input.chip, rules, {.deadline = deadline});
+  while (!candidates.is_complete && rules.limit > 1 && !deadline.is_over()) {
+    --rules.limit;
+    candidates = fusion_candidates(graph, input.chip, rules, {.deadline = deadline});
+  }
   solve::PartitionProblem problem{.nodes = static_cast<std::uint32_t>(graph.nodes.size()), .edges = graph.order};
   for (std::vector<std::uint32_t>& group : candidates.groups) {
     const double cost = cost_of(input, graph, group);
@@ -58,12 +65,15 @@ Fusion fuse(const FusionInput& input) {
           .is_proven = found.is_proven && candidates.is_complete,
           .nodes = graph.nodes.size(),
           .candidates = problem.candidates.size(),
+          .limit = rules.limit,
           .rounds = found.rounds,
           .cuts = found.cuts};
 }
 
 double objective_of(const FusionInput& input, const std::vector<std::vector<NodeId>>& groups) {
-  const FusionGraph graph = fusion_graph(input.graph, input.facts, input.chip, input.rules);
+  FusionRules rules = input.rules;
+  rules.updates_are_one = false;  // these groups may divide an update
+  const FusionGraph graph = fusion_graph(input.graph, input.facts, input.chip, rules);
   double sum = 0;
   for (const std::vector<NodeId>& nodes : groups) {
     std::vector<std::uint32_t> group;

@@ -42,6 +42,7 @@ struct Fusion {
   double objective = 0, bound = 0;
   bool is_proven = false;
   std::size_t nodes = 0, candidates = 0;
+  std::uint32_t limit = 0;  // that of the rules, or the largest one with candidates that can be listed
   std::uint32_t rounds = 0, cuts = 0;
 };
 

@@ -197,17 +197,17 @@ class Enumeration {
       : graph_(graph), judge_(judge), options_(options), touched_(graph.nodes.size(), 0) {}
 
   FusionCandidates run() {
+    for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n) out_.groups.push_back({n});
     for (std::uint32_t n = 0; n < graph_.nodes.size() && out_.is_complete; ++n) {
       std::vector<std::uint32_t> group{n}, open;
       touched_[n] = 1;
       for (const std::uint32_t next : graph_.neighbours[n])
         if (next > n) {
           open.push_back(next);
-          ++touched_[next];
+          touched_[next] = 1;
         }
-      out_.groups.push_back(group);
       grow(group, open);
-      for (const std::uint32_t next : open) --touched_[next];
+      for (const std::uint32_t next : open) touched_[next] = 0;
       touched_[n] = 0;
     }
     return std::move(out_);

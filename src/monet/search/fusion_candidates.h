@@ -16,7 +16,7 @@ struct FusionCandidates {
 };
 
 struct CandidateOptions {
-  std::size_t most = 5'000'000;
+  std::size_t most = 100'000;
   Deadline deadline{};
 };
 

@@ -6,6 +6,7 @@
 #include "monet/plan/default_groups.h"
 #include "monet/plan/facts.h"
 #include "monet/plan/order.h"
+#include "monet/solve/partition.h"
 
 namespace monet::search {
 namespace {
@@ -25,14 +26,14 @@ class Building {
       : graph_(graph), facts_(facts), chip_(chip), rules_(rules), storage_(graph), uses_(uses(graph)) {}
 
   FusionGraph run() {
+    const std::vector<std::vector<NodeId>> before = plan::predecessors(graph_, storage_);
     out_.index_of.assign(graph_.nodes.size(), kNobody);
-    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i)
-      if (is_node(i)) {
-        out_.index_of[i] = static_cast<std::uint32_t>(out_.nodes.size());
-        out_.nodes.push_back(node_of(NodeId{i}));
-      }
+    for (const std::vector<NodeId>& nodes : units(before)) {
+      for (const NodeId n : nodes) out_.index_of[n.index()] = static_cast<std::uint32_t>(out_.nodes.size());
+      out_.nodes.push_back(node_of(nodes));
+    }
     add_tensors();
-    add_order();
+    add_order(before);
     return std::move(out_);
   }
 
@@ -41,27 +42,62 @@ class Building {
     return !facts_[i].is_view && !(rules_.movement_is_free && facts_[i].kind == hardware::WorkClass::Movement);
   }
 
-  FusionNode node_of(NodeId id) const {
-    const Node& node = graph_[id];
-    const plan::Facts& facts = facts_[id.index()];
-    FusionNode out{.node = id,
-                   .kind = operator_name(node.op),
-                   .work_class = hardware::name(facts.kind),
-                   .summed = static_cast<double>(plan::summed_across(graph_, facts, id))};
-    for (const TensorId t : node.outputs)
-      if (t != kNoTensor) {
-        const auto made = static_cast<double>(elements(graph_[t].shape));
-        if (made > out.made) out.rows = rows_of(graph_[t].shape);
-        out.made = std::max(out.made, made);
+  // What is one node here, in an order in which it can run.
+  std::vector<std::vector<NodeId>> units(const std::vector<std::vector<NodeId>>& before) const {
+    std::vector<std::vector<std::uint32_t>> all;
+    std::vector<bool> is_taken(graph_.nodes.size(), false);
+    if (rules_.updates_are_one)
+      for (const plan::ChosenGroup& group : plan::default_groups(graph_, facts_, before)) {
+        std::vector<std::uint32_t> steps;
+        for (const NodeId n : group.nodes)
+          if (is_node(n.value) && graph_[n].phase == Phase::Update) steps.push_back(n.value);
+        if (steps.size() < 2) continue;
+        for (const std::uint32_t n : steps) is_taken[n] = true;
+        all.push_back(std::move(steps));
       }
-    if (facts.is_nest)
-      for (const TensorId t : node.inputs)
-        if (t != kNoTensor && uses_.producer[storage_.root(t).index()] == kNoNode &&
-            graph_[storage_.root(t)].category == Category::Weight)
-          out.weight_bytes += bytes_of(graph_[t]);
-    for (std::size_t c = 0; c < chip_.cores.size(); ++c)
-      if (plan::takes(chip_.cores[c], facts) && plan::can_run(chip_.cores[c], facts))
-        out.cores |= std::uint64_t{1} << c;
+    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i)
+      if (!is_taken[i]) all.push_back({i});
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+    for (std::uint32_t i = 0; i < before.size(); ++i)
+      for (const NodeId p : before[i]) edges.push_back({p.value, i});
+    std::vector<const std::vector<std::uint32_t>*> pointers;
+    for (const auto& nodes : all) pointers.push_back(&nodes);
+    std::vector<std::vector<NodeId>> out;
+    for (const std::uint32_t u :
+         solve::order_of_groups(static_cast<std::uint32_t>(graph_.nodes.size()), edges, pointers)) {
+      if (all[u].size() == 1 && !is_node(all[u].front())) continue;
+      out.emplace_back();
+      for (const std::uint32_t n : all[u]) out.back().push_back(NodeId{n});
+    }
+    return out;
+  }
+
+  FusionNode node_of(const std::vector<NodeId>& nodes) const {
+    const plan::Facts& first = facts_[nodes.front().index()];
+    FusionNode out{.nodes = nodes,
+                   .kind = operator_name(graph_[nodes.front()].op),
+                   .work_class = hardware::name(first.kind),
+                   .cores = ~std::uint64_t{0}};
+    for (const NodeId id : nodes) {
+      const Node& node = graph_[id];
+      const plan::Facts& facts = facts_[id.index()];
+      out.summed = std::max(out.summed, static_cast<double>(plan::summed_across(graph_, facts, id)));
+      for (const TensorId t : node.outputs)
+        if (t != kNoTensor) {
+          const auto made = static_cast<double>(elements(graph_[t].shape));
+          if (made > out.made) out.rows = rows_of(graph_[t].shape);
+          out.made = std::max(out.made, made);
+        }
+      if (facts.is_nest)
+        for (const TensorId t : node.inputs)
+          if (t != kNoTensor && uses_.producer[storage_.root(t).index()] == kNoNode &&
+              graph_[storage_.root(t)].category == Category::Weight)
+            out.weight_bytes += bytes_of(graph_[t]);
+      std::uint64_t cores = 0;
+      for (std::size_t c = 0; c < chip_.cores.size(); ++c)
+        if (plan::takes(chip_.cores[c], facts) && plan::can_run(chip_.cores[c], facts)) cores |= std::uint64_t{1} << c;
+      out.cores &= cores;
+    }
     return out;
   }
 
@@ -107,7 +143,8 @@ class Building {
       collect_readers(id, out.readers, out.is_output);
       std::erase(out.readers, out.producer);
       if (out.readers.empty() && !out.is_output) continue;
-      if (out.producer != kNobody)
+      // A single number that many read makes them no neighbours.
+      if (out.producer != kNobody && elements(tensor.shape) > 1)
         for (const std::uint32_t r : out.readers) {
           out_.neighbours[r].push_back(out.producer);
           out_.neighbours[out.producer].push_back(r);
@@ -124,8 +161,7 @@ class Building {
   }
 
   // Of nodes that are none, those before them.
-  void add_order() {
-    const std::vector<std::vector<NodeId>> before = plan::predecessors(graph_, storage_);
+  void add_order(const std::vector<std::vector<NodeId>>& before) {
     std::vector<std::vector<std::uint32_t>> known(graph_.nodes.size());
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
       std::vector<std::uint32_t>& list = known[i];
@@ -138,8 +174,11 @@ class Building {
       std::sort(list.begin(), list.end());
       list.erase(std::unique(list.begin(), list.end()), list.end());
       if (out_.index_of[i] == kNobody) continue;
-      for (const std::uint32_t p : list) out_.order.push_back({p, out_.index_of[i]});
+      for (const std::uint32_t p : list)
+        if (p != out_.index_of[i]) out_.order.push_back({p, out_.index_of[i]});
     }
+    std::sort(out_.order.begin(), out_.order.end());
+    out_.order.erase(std::unique(out_.order.begin(), out_.order.end()), out_.order.end());
   }
 
   const Graph& graph_;
@@ -164,23 +203,18 @@ std::vector<std::vector<NodeId>> with_movement(const Graph& graph, const FusionG
   constexpr std::size_t kLast = static_cast<std::size_t>(-1);
   std::vector<std::size_t> group_of(graph.nodes.size(), kLast);
   for (std::size_t g = 0; g < groups.size(); ++g)
-    for (const std::uint32_t n : groups[g]) group_of[fusion.nodes[n].node.index()] = g;
-  const Uses u = uses(graph);
-  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-    if (fusion.index_of[i] != kNobody) continue;
-    for (const TensorId t : graph.nodes[i].outputs)
-      if (t != kNoTensor)
-        for (const NodeId reader : u.consumers[t.index()])
-          group_of[i] = std::min(group_of[i], group_of[reader.index()]);
-  }
-  // What nobody reads (a transposed output) stands with who made it.
+    for (const std::uint32_t u : groups[g])
+      for (const NodeId n : fusion.nodes[u].nodes) group_of[n.index()] = g;
+  const Storage storage(graph);
+  const std::vector<std::vector<NodeId>> before = plan::predecessors(graph, storage);
+  for (std::size_t i = graph.nodes.size(); i-- > 0;)
+    for (const NodeId p : before[i])
+      if (fusion.index_of[p.index()] == kNobody) group_of[p.index()] = std::min(group_of[p.index()], group_of[i]);
+  // What nobody waits for (a transposed output) stands with the last that it waits for.
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (group_of[i] != kLast) continue;
-    std::size_t last = 0;
-    for (const TensorId t : graph.nodes[i].inputs)
-      if (t != kNoTensor && u.producer[t.index()] != kNoNode)
-        last = std::max(last, group_of[u.producer[t.index()].index()]);
-    group_of[i] = last;
+    group_of[i] = 0;
+    for (const NodeId p : before[i]) group_of[i] = std::max(group_of[i], group_of[p.index()]);
   }
   std::vector<std::vector<NodeId>> out(groups.size());
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) out[group_of[i]].push_back(NodeId{i});

@@ -13,8 +13,8 @@ namespace monet::search {
 // A graph as fusion sees it: the nodes that compute, what passes between them, and who must run before whom.
 
 struct FusionNode {
-  NodeId node{};
-  std::string_view kind{};  // of the operator
+  std::vector<NodeId> nodes{};  // one, or the steps of an update
+  std::string_view kind{};      // of the operator
   std::string_view work_class{};
   std::int64_t rows = 1;    // of its result, along which it is cut
   double weight_bytes = 0;  // of a loop nest: operands that no node makes
@@ -36,7 +36,8 @@ struct FusionGraph {
   std::vector<FusionNode> nodes{};
   std::vector<FusionTensor> tensors{};
   std::vector<std::pair<std::uint32_t, std::uint32_t>> order{};  // who must run before whom
-  std::vector<std::vector<std::uint32_t>> neighbours{};    // by node: whose results it reads, or who reads its own
+  std::vector<std::vector<std::uint32_t>>
+      neighbours{};  // by node: whose results (of more than a number) it reads, or who reads its own
   std::vector<std::vector<std::uint32_t>> made{}, read{};  // by node: tensors
   std::vector<std::uint32_t> index_of{};                   // by node of the graph; kNobody: it goes with a reader
 };

@@ -36,13 +36,13 @@ FusionRules monet_rules() {
 
 FusionRules default_rules() {
   return {.name = "default",
-          .limit = 8,
           .kinds = {{.of = {"contraction", "depthwise_contraction"}, .most = 2}},
           .rows_divide = false,
           .boundary_fits = true,
           .most_outputs = 0,
           .statistics_are_barriers = true,
-          .movement_is_free = false};
+          .movement_is_free = false,
+          .updates_are_one = true};
 }
 
 FusionRules parse_rules(const std::string& text, const std::string& file) {
@@ -65,14 +65,14 @@ FusionRules parse_rules(const std::string& text, const std::string& file) {
   count("most_producers", rules.most_producers, 0);
   flag("statistics_are_barriers", rules.statistics_are_barriers);
   flag("movement_is_free", rules.movement_is_free);
+  flag("updates_are_one", rules.updates_are_one);
   s.finish();
   findings.throw_if_failed();
   return rules;
 }
 
-bool looks_like_rules(const std::string& text, const std::string& file) {
-  const config::Tree tree = config::parse_yaml(text, file);
-  const std::optional<Value> form = tree.root().is_map() ? tree.root().find("monet") : std::nullopt;
+bool looks_like_rules(const Value& root) {
+  const std::optional<Value> form = root.is_map() ? root.find("monet") : std::nullopt;
   return form && form->is_scalar() && form->text() == "fusion_rules";
 }
 

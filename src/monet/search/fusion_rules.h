@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "monet/base/config.h"
+
 namespace monet::search {
 
 // Which groups of nodes may be fused. Every rule is a parameter; docs/fuse.md has the form of rule files.
@@ -29,6 +31,7 @@ struct FusionRules {
   std::uint32_t most_producers = 0;      // nodes outside whose results are read; 0: any number
   bool statistics_are_barriers = false;  // who needs a sum over the whole batch is not fused with who makes it
   bool movement_is_free = true;          // transposes, pads and gathers are no nodes, but go with their first reader
+  bool updates_are_one = false;          // the element-wise steps of a weight's update are one node
   bool operator==(const FusionRules&) const = default;
 };
 
@@ -38,6 +41,6 @@ FusionRules default_rules();
 
 // A rule file. Throws InputError.
 FusionRules parse_rules(const std::string& text, const std::string& file);
-bool looks_like_rules(const std::string& text, const std::string& file);
+bool looks_like_rules(const config::Value& root);
 
 }  // namespace monet::search

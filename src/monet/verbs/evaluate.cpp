@@ -4,15 +4,13 @@
 
 #include <filesystem>
 
-#include "monet/base/file.h"
 #include "monet/base/nearest.h"
-#include "monet/base/sha256.h"
 #include "monet/plan/lanes.h"
 #include "monet/plan/plan_file.h"
-#include "monet/plan/stream_plan.h"
 #include "monet/rewrite/decompose.h"
 #include "monet/verbs/cost_cache.h"
 #include "monet/verbs/hardware.h"
+#include "monet/verbs/plan_input.h"
 
 namespace monet {
 namespace {
@@ -23,34 +21,8 @@ constexpr std::uint64_t kLabels = 20'000;
 // Of a core's lanes; a core whose usual unrolling fills less of them, and that can do otherwise, does.
 constexpr double kLeastFilled = 0.5;
 
-plan::ParsedPlan read_plan(const EvaluateRequest& request, const hardware::Hardware& hardware, const Graph& graph,
-                           const std::vector<std::string>& layers, EvaluateRun& run) {
-  plan::ParsedPlan parsed;
-  if (!request.plan.empty()) {
-    const std::string bytes = read_file(request.plan);
-    const bool is_new = std::none_of(run.inputs.begin(), run.inputs.end(),
-                                     [](const DocumentInput& input) { return input.name == "plan"; });
-    if (is_new) run.inputs.push_back({"plan", request.plan, sha256_hex(bytes)});
-    parsed = plan::looks_like_plan(bytes, request.plan)
-                 ? plan::parse_plan(bytes, request.plan)
-                 : plan::parse_stream_plan(bytes, request.plan, plan::stream_context(hardware, graph));
-    run.warnings.insert(run.warnings.end(), parsed.warnings.begin(), parsed.warnings.end());
-  }
-  if (!request.stacks.empty()) {
-    if (!parsed.plan.groups.empty())
-      throw InputError(Diagnostic{.where = "--stacks", .message = "the plan has groups of its own"});
-    parsed.plan.groups = plan::groups_in(graph, plan::parse_stacks(request.stacks, layers));
-  }
-  return parsed;
-}
-
 void evaluate_mode(const EvaluateRequest& request, const std::string& mode, cost::Cache& cache, EvaluateRun& run) {
-  ModelRequest asked = request.model;
-  if (mode == "inference") {
-    asked.train = "none";
-    asked.is_inference = true;
-  }
-  Evaluated out{.mode = mode, .prepared = prepare(asked)};
+  Evaluated out{.mode = mode, .prepared = prepare(model_for(request, mode))};
   if (!out.prepared.is_training) out.mode = "inference";
   std::vector<std::string> layers;
   for (const Node& node : out.prepared.graph.nodes)
@@ -59,7 +31,8 @@ void evaluate_mode(const EvaluateRequest& request, const std::string& mode, cost
   out.storage = std::make_unique<Storage>(out.graph);
   out.facts = plan::facts_of(out.graph);
   const hardware::Hardware& hardware = run.loaded.hardware;
-  const plan::ParsedPlan parsed = read_plan(request, hardware, out.graph, layers, run);
+  const plan::ParsedPlan parsed = read_plan({.plan = request.plan, .stacks = request.stacks}, hardware, out.graph,
+                                            layers, run.inputs, run.warnings);
   out.decided = plan::decide(out.graph, out.facts, run.chip, parsed.plan,
                              [&](const std::string& path, Diagnostic& d) { locate(parsed, path, d); });
   plan::add_lane_stores(run.chip, out.decided);
@@ -85,6 +58,15 @@ void evaluate_mode(const EvaluateRequest& request, const std::string& mode, cost
 }
 
 }  // namespace
+
+ModelRequest model_for(const EvaluateRequest& request, const std::string& mode) {
+  ModelRequest asked = request.model;
+  if (mode == "inference") {
+    asked.train = "none";
+    asked.is_inference = true;
+  }
+  return asked;
+}
 
 schedule::CostOptions default_costs(cost::Cache& cache, std::size_t threads) {
   schedule::CostOptions costs{.threads = threads, .cache = &cache};

@@ -60,6 +60,9 @@ struct EvaluateRun {
 // How evaluations price tiles.
 schedule::CostOptions default_costs(cost::Cache& cache, std::size_t threads);
 
+// The model as a mode needs it: an inference has no gradients, and goes by running statistics.
+ModelRequest model_for(const EvaluateRequest& request, const std::string& mode);
+
 // Throws InputError. `cache`: mappings found so far, shared by several evaluations.
 EvaluateRun evaluate(const EvaluateRequest& request, cost::Cache& cache);
 EvaluateRun evaluate(const EvaluateRequest& request);

@@ -11,6 +11,7 @@
 #include "monet/hardware/library.h"
 #include "monet/plan/plan_file.h"
 #include "monet/report/table.h"
+#include "monet/search/fusion_rules.h"
 
 namespace monet {
 namespace {
@@ -285,6 +286,11 @@ CheckedFile check_configuration(const std::string& path) {
     return check_plan(bytes, path);
   const config::Tree tree = config::parse(bytes, path);
   if (plan::looks_like_plan(tree.root())) return check_plan(bytes, path);
+  if (search::looks_like_rules(tree.root())) {
+    const search::FusionRules rules = search::parse_rules(bytes, path);
+    return {fmt::format("fusion rules, at most {} nodes a group, {} limits of kinds", rules.limit, rules.kinds.size()),
+            {}};
+  }
   if (looks_like_hardware(tree.root())) {
     const hardware::Loaded loaded = load_hardware(path);
     return {
@@ -304,8 +310,8 @@ CheckedFile check_configuration(const std::string& path) {
   config::Findings findings;
   findings.error(
       tree.root(), "not a kind of configuration MONET reads",
-      "hardware (MONET's own begins with 'monet: hardware'; ZigZag; Stream), a plan ('monet: plan'), a ZigZag workload "
-      "or a mapping");
+      "hardware (MONET's own begins with 'monet: hardware'; ZigZag; Stream), a plan ('monet: plan'), fusion rules "
+      "('monet: fusion_rules'), a ZigZag workload or a mapping");
   findings.throw_if_failed();
   return {};
 }

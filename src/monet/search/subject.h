@@ -1,0 +1,55 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "monet/graph/graph.h"
+#include "monet/graph/storage.h"
+#include "monet/hardware/hardware.h"
+#include "monet/plan/decide.h"
+#include "monet/schedule/evaluation.h"
+
+namespace monet::search {
+
+// A graph on a chip, to be evaluated under many plans.
+struct Subject {
+  explicit Subject(Graph single_works);
+
+  Graph graph;
+  std::unique_ptr<Storage> storage;
+  std::vector<plan::Facts> facts;
+};
+
+struct Setting {
+  const plan::Chip& chip;
+  const hardware::Hardware& hardware;  // of the chip
+  schedule::CostOptions costs{};
+};
+
+// What searches compare. Cycles, pJ, bytes.
+struct Figures {
+  bool is_possible = false;
+  std::string reason{};  // why it is not
+  double latency_cycles = 0, energy_pj = 0;
+  double peak_total_bytes = 0, peak_offchip_bytes = 0;  // all memories at once; the off-chip one
+  double offchip_bytes = 0;                             // moved
+  std::size_t groups = 0, tiles = 0;
+  bool operator==(const Figures&) const = default;
+};
+Figures figures_of(const plan::Chip& chip, const plan::Decided& decided,
+                   const std::variant<schedule::Evaluation, schedule::Infeasible>& outcome);
+
+// Throws InputError where the plan is not legal for the graph.
+struct Evaluated {
+  plan::Decided decided{};
+  std::variant<schedule::Evaluation, schedule::Infeasible> outcome{};
+};
+Evaluated evaluate(const Setting& setting, const Subject& subject, const plan::Plan& plan);
+
+// A plan of these groups and nothing else: all nodes, in the order in which they run.
+plan::Plan plan_of(const Subject& subject, const std::vector<std::vector<NodeId>>& groups);
+// The groups of a decided plan.
+std::vector<std::vector<NodeId>> groups_of(const plan::Decided& decided);
+
+}  // namespace monet::search

@@ -1,0 +1,227 @@
+#include "monet/verbs/fuse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "monet/base/file.h"
+#include "monet/base/nearest.h"
+#include "monet/base/sha256.h"
+#include "monet/rewrite/decompose.h"
+#include "monet/verbs/cost_cache.h"
+#include "monet/verbs/hardware.h"
+#include "monet/verbs/plan_input.h"
+
+namespace monet {
+namespace {
+
+using search::Figures;
+using search::FusionObjective;
+using Groups = std::vector<std::vector<NodeId>>;
+
+FusionObjective objective_named(const std::string& text) {
+  const std::vector<FusionObjective> all{FusionObjective::Groups, FusionObjective::Traffic, FusionObjective::Latency,
+                                         FusionObjective::Energy};
+  std::vector<std::string> names;
+  for (const FusionObjective o : all) {
+    if (name(o) == text) return o;
+    names.emplace_back(name(o));
+  }
+  throw InputError(Diagnostic{.where = "--objective",
+                              .message = fmt::format("unknown value '{}'", text.substr(0, 60)),
+                              .hint = did_you_mean(text, names, "known: groups, traffic, latency, energy")});
+}
+
+search::FusionRules rules_named(const std::string& text, std::vector<DocumentInput>& inputs) {
+  if (text == "default" || text == "stream") return search::default_rules();
+  if (text == "monet") return search::monet_rules();
+  if (!text.ends_with(".yaml") && !text.ends_with(".yml")) {
+    const std::vector<std::string> known{"default", "monet", "stream"};
+    throw InputError(
+        Diagnostic{.where = "--rules",
+                   .message = fmt::format("unknown value '{}'", text.substr(0, 60)),
+                   .hint = did_you_mean(text, known, "known: default, monet, stream, or a file that ends in .yaml")});
+  }
+  const std::string bytes = read_file(text);
+  inputs.push_back({"rules", text, sha256_hex(bytes)});
+  return search::parse_rules(bytes, text);
+}
+
+double value_of(FusionObjective objective, const Figures& f) {
+  switch (objective) {
+    case FusionObjective::Groups:
+    case FusionObjective::Latency: return f.latency_cycles;
+    case FusionObjective::Traffic: return f.offchip_bytes;
+    case FusionObjective::Energy: return f.energy_pj;
+  }
+  return 0;
+}
+
+// What each node takes, as an evaluation has it.
+std::vector<search::NodeCost> costs_of(const plan::Chip& chip, const search::Evaluated& evaluated) {
+  const auto& e = std::get<schedule::Evaluation>(evaluated.outcome);
+  std::vector<search::NodeCost> out(e.nodes.size());
+  for (std::size_t n = 0; n < out.size(); ++n) {
+    const std::vector<std::uint32_t>& cores = evaluated.decided.nodes[n].cores;
+    if (cores.empty()) continue;
+    const plan::CoreOnChip& core = chip.cores[cores.front()];
+    const bool on_array = e.nodes[n].macs > 0 || !core.vector;
+    out[n] = {.cycles = e.nodes[n].busy / static_cast<double>(cores.size()),
+              .unit = (on_array ? core.array : core.vector).value_or(plan::UnitId{}).value,
+              .energy_pj = e.nodes[n].energy_pj};
+  }
+  return out;
+}
+
+class Fusing {
+ public:
+  Fusing(const FuseRequest& request, cost::Cache& cache)
+      : request_(request), objective_(objective_named(request.objective)) {
+    if (request.evaluate.mode == "both")
+      throw InputError(Diagnostic{.where = "--mode", .message = "one at a time", .hint = "training or inference"});
+    run_.rules = rules_named(request.rules, run_.inputs);
+    if (request.limit) run_.rules.limit = *request.limit;
+    run_.loaded = describe_hardware({.hardware = request.evaluate.hardware, .parameters = request.evaluate.parameters});
+    run_.chip = plan::chip_of(run_.loaded.hardware);
+    if (run_.chip.cores.size() > 64)
+      throw InputError(Diagnostic{.where = "--on", .message = "more than 64 cores", .hint = "fuse on a part of them"});
+    plan::scale(run_.chip, request.evaluate.scale);
+    run_.warnings = run_.loaded.warnings;
+    costs_ = default_costs(cache, request.evaluate.threads);
+  }
+
+  FuseRun run() {
+    Prepared prepared = prepare(model_for(request_.evaluate, request_.evaluate.mode));
+    run_.mode = prepared.is_training ? "training" : "inference";
+    run_.warnings.insert(run_.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
+    run_.inputs.insert(run_.inputs.end(), prepared.inputs.begin(), prepared.inputs.end());
+    for (const DocumentInput& input : document_inputs(run_.loaded)) run_.inputs.push_back(input);
+    std::vector<std::string> layers;
+    for (const Node& node : prepared.graph.nodes)
+      if (node.phase == Phase::Forward) layers.push_back(node.name);
+    const search::Subject subject(
+        decompose(std::move(prepared.graph), {.im2col_weight_gradient = request_.evaluate.im2col_weight_gradient}));
+    const search::Setting setting{run_.chip, run_.loaded.hardware, costs_};
+
+    const search::Evaluated alone = price(setting, subject, "one by one", one_by_one(subject));
+    const search::Evaluated by_default = price(setting, subject, "by default", {});
+    const bool has_costs = is_possible(by_default) || is_possible(alone);
+    input_.emplace(search::FusionInput{.graph = subject.graph,
+                                       .facts = subject.facts,
+                                       .chip = run_.chip,
+                                       .rules = run_.rules,
+                                       .objective = has_costs ? objective_ : FusionObjective::Traffic,
+                                       .costs = {},
+                                       .seconds = request_.seconds.value_or(1e9)});
+    if (has_costs) input_->costs = costs_of(run_.chip, is_possible(by_default) ? by_default : alone);
+    if (!request_.evaluate.plan.empty() || !request_.evaluate.stacks.empty()) price_by_hand(setting, subject, layers);
+
+    run_.fusion = request_.rules == "stream" ? stream_fusion(subject) : search::fuse(*input_);
+    search::Evaluated best = price(setting, subject, request_.rules == "stream" ? "by Stream's rule" : "solved",
+                                   plan_of(subject, run_.fusion.groups));
+    run_.best = run_.variants.size() - 1;
+    if (request_.refine) best = refine(setting, subject, std::move(best));
+    for (FuseVariant& v : run_.variants) v.objective = search::objective_of(*input_, groups_.at(v.name));
+    for (const std::vector<NodeId>& nodes : groups_.at(run_.variants[run_.best].name)) {
+      run_.groups.emplace_back();
+      for (const NodeId n : nodes) run_.groups.back().push_back(subject.graph[n].name);
+    }
+    run_.plan_yaml = plan::to_yaml(plan::in_words(subject.graph, subject.facts, run_.chip, best.decided));
+    return std::move(run_);
+  }
+
+ private:
+  static bool is_possible(const search::Evaluated& e) {
+    return std::holds_alternative<schedule::Evaluation>(e.outcome);
+  }
+
+  static plan::Plan one_by_one(const search::Subject& subject) {
+    Groups groups;
+    for (std::uint32_t n = 0; n < subject.graph.nodes.size(); ++n) groups.push_back({NodeId{n}});
+    return plan_of(subject, groups);
+  }
+
+  search::Evaluated price(const search::Setting& setting, const search::Subject& subject, const std::string& name,
+                          const plan::Plan& plan) {
+    search::Evaluated e = search::evaluate(setting, subject, plan);
+    run_.variants.push_back({.name = name, .figures = search::figures_of(run_.chip, e.decided, e.outcome)});
+    groups_[name] = search::groups_of(e.decided);
+    return e;
+  }
+
+  void price_by_hand(const search::Setting& setting, const search::Subject& subject,
+                     const std::vector<std::string>& layers) {
+    const plan::ParsedPlan parsed = read_plan({.plan = request_.evaluate.plan, .stacks = request_.evaluate.stacks},
+                                              run_.loaded.hardware, subject.graph, layers, run_.inputs, run_.warnings);
+    search::Evaluated e{.decided =
+                            plan::decide(subject.graph, subject.facts, run_.chip, parsed.plan,
+                                         [&](const std::string& path, Diagnostic& d) { locate(parsed, path, d); })};
+    price(setting, subject, "by hand", plan::in_words(subject.graph, subject.facts, run_.chip, e.decided));
+    const search::FusionGraph graph = search::fusion_graph(subject.graph, subject.facts, run_.chip, run_.rules);
+    for (const std::vector<NodeId>& nodes : groups_.at("by hand")) {
+      std::vector<std::uint32_t> group;
+      for (const NodeId n : nodes)
+        if (const std::uint32_t i = graph.index_of[n.index()]; i != search::FusionTensor::kNobody) group.push_back(i);
+      std::sort(group.begin(), group.end());
+      group.erase(std::unique(group.begin(), group.end()), group.end());
+      if (group.size() < 2) continue;
+      if (const auto rule = search::broken_rule(graph, run_.chip, run_.rules, group))
+        run_.broken.push_back(fmt::format("{} and {} more: {}",
+                                          subject.graph[graph.nodes[group.front()].nodes.front()].name,
+                                          group.size() - 1, *rule));
+    }
+  }
+
+  search::Fusion stream_fusion(const search::Subject& subject) const {
+    search::Fusion out{.groups = search::stream_groups(subject, run_.chip), .limit = run_.rules.limit};
+    out.objective = search::objective_of(*input_, out.groups);
+    return out;
+  }
+
+  search::Evaluated refine(const search::Setting& setting, const search::Subject& subject, search::Evaluated solved) {
+    // From the better of what was solved and what there was.
+    std::size_t start = run_.best;
+    const auto value = [&](std::size_t v) {
+      const Figures& f = run_.variants[v].figures;
+      return f.is_possible ? value_of(objective_, f) : std::numeric_limits<double>::infinity();
+    };
+    for (std::size_t v = 0; v < run_.variants.size(); ++v)
+      if (value(v) < value(start)) start = v;
+    search::RefineOptions options{.value = [&](const Figures& f) { return value_of(objective_, f); },
+                                  .evaluations = request_.evaluations,
+                                  .threads = request_.evaluate.threads,
+                                  .deadline = request_.watch.deadline};
+    if (request_.watch.progress != nullptr) {
+      request_.watch.progress->total = request_.evaluations;
+      options.observe = [&](std::size_t done, const Figures&) { request_.watch.progress->done = done; };
+    }
+    run_.refined = search::refine(setting, subject, run_.rules, groups_.at(run_.variants[start].name), options);
+    search::Evaluated best = price(setting, subject, "refined", plan_of(subject, run_.refined->groups));
+    if (!is_possible(best)) return solved;
+    run_.best = run_.variants.size() - 1;
+    return best;
+  }
+
+  const FuseRequest& request_;
+  FusionObjective objective_;
+  schedule::CostOptions costs_;
+  std::optional<search::FusionInput> input_;
+  std::map<std::string, Groups> groups_;  // by name of the variant
+  FuseRun run_;
+};
+
+}  // namespace
+
+FuseRun fuse(const FuseRequest& request) {
+  cost::Cache cache;
+  std::vector<Diagnostic> warnings;
+  if (!request.evaluate.cache.empty()) read_cache(request.evaluate.cache, cache, warnings);
+  FuseRun run = Fusing(request, cache).run();
+  if (!request.evaluate.cache.empty() && cache.searched() > 0) write_cache(request.evaluate.cache, cache, warnings);
+  run.warnings.insert(run.warnings.end(), warnings.begin(), warnings.end());
+  return run;
+}
+
+}  // namespace monet

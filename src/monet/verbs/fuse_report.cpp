@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "monet/report/nest.h"
+#include "monet/report/table.h"
+#include "monet/verbs/fuse.h"
+
+namespace monet {
+namespace {
+
+constexpr std::size_t kGroupsShown = 8;
+
+std::string cycles_text(const FuseRun& run, double cycles) {
+  return run.chip.clock_hz > 0 ? seconds_text(cycles / run.chip.clock_hz) : quantity(cycles) + " cycles";
+}
+
+std::string objective_text(const FuseRequest& request, double value) {
+  if (request.objective == "groups") return quantity(value);
+  if (request.objective == "traffic") return byte_count(static_cast<std::uint64_t>(value));
+  if (request.objective == "energy") return energy_text(value);
+  return quantity(value) + " cycles";
+}
+
+std::string proof_text(const FuseRun& run, const FuseRequest& request) {
+  const search::Fusion& f = run.fusion;
+  if (request.rules == "stream")
+    return fmt::format("Stream's rule makes {} groups; nothing is searched\n", grouped(f.groups.size()));
+  std::string out = fmt::format("{} nodes, {} groups allowed by the rules; {} chosen: {}\n", grouped(f.nodes),
+                                grouped(f.candidates), grouped(f.groups.size()), objective_text(request, f.objective));
+  if (f.limit < run.rules.limit)
+    out += fmt::format("of {} nodes there are too many groups to choose from: at most {} nodes a group\n",
+                       run.rules.limit, f.limit);
+  out += f.is_proven ? fmt::format("proven: no division into allowed groups is better ({} round{}, {} cycle{} cut)\n",
+                                   f.rounds, f.rounds == 1 ? "" : "s", f.cuts, f.cuts == 1 ? "" : "s")
+                     : fmt::format("not proven: none is below {}\n", objective_text(request, f.bound));
+  return out;
+}
+
+Json json(const search::Figures& f) {
+  Json out = Json::object().set("feasible", f.is_possible).set("groups", f.groups);
+  if (!f.is_possible) return out.set("reason", f.reason);
+  return out.set("latency_cycles", f.latency_cycles)
+      .set("energy_pj", f.energy_pj)
+      .set("peak_total_bytes", f.peak_total_bytes)
+      .set("peak_offchip_bytes", f.peak_offchip_bytes)
+      .set("offchip_bytes", f.offchip_bytes)
+      .set("tiles", f.tiles);
+}
+
+}  // namespace
+
+std::string text(const FuseRun& run, const FuseRequest& request) {
+  std::string out = fmt::format("{}, {} on {}: fusion by the rules '{}', at most {} nodes a group, best in {}\n",
+                                request.evaluate.model.model, run.mode, run.loaded.hardware.name, request.rules,
+                                run.rules.limit, request.objective);
+  out += proof_text(run, request) + "\n";
+  Table table({"fused", "groups", "by the measure", "latency", "energy", "off-chip", "peak memory"});
+  for (const FuseVariant& v : run.variants) {
+    const search::Figures& f = v.figures;
+    std::vector<std::string> row{v.name, grouped(f.groups), objective_text(request, v.objective)};
+    if (f.is_possible)
+      row.insert(row.end(), {cycles_text(run, f.latency_cycles), energy_text(f.energy_pj),
+                             byte_count(static_cast<std::uint64_t>(f.offchip_bytes)),
+                             byte_count(static_cast<std::uint64_t>(f.peak_total_bytes))});
+    else
+      row.insert(row.end(), {"not possible", "", "", ""});
+    table.row(std::move(row));
+  }
+  out += table.text("  ") + "\n";
+  for (const FuseVariant& v : run.variants)
+    if (!v.figures.is_possible) out += fmt::format("{}: {}\n", v.name, v.figures.reason);
+  if (run.refined)
+    out += fmt::format("refined by {} steps, {} evaluations{}\n", run.refined->steps, run.refined->evaluations,
+                       run.refined->is_local_optimum ? ": no single step is better" : "");
+  for (const std::string& line : run.broken) out += fmt::format("by hand, against the rules: {}\n", line);
+  std::vector<std::size_t> order(run.groups.size());
+  for (std::size_t g = 0; g < order.size(); ++g) order[g] = g;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return run.groups[a].size() > run.groups[b].size(); });
+  out += fmt::format("largest groups, {}:\n", run.variants[run.best].name);
+  for (std::size_t i = 0; i < order.size() && i < kGroupsShown && run.groups[order[i]].size() > 1; ++i) {
+    const std::vector<std::string>& nodes = run.groups[order[i]];
+    out += fmt::format("  {:3} nodes: {} … {}\n", nodes.size(), nodes.front(), nodes.back());
+  }
+  return out;
+}
+
+Json options_json(const FuseRequest& request) {
+  return options_json(request.evaluate)
+      .set("rules", request.rules)
+      .set("limit", request.limit ? Json(*request.limit) : Json())
+      .set("objective", request.objective)
+      .set("refine", request.refine)
+      .set("evaluations", request.evaluations);
+}
+
+Json json(const FuseRun& run) {
+  Json groups = Json::array(), variants = Json::array();
+  for (const std::vector<std::string>& nodes : run.groups) groups.push(Json(nodes));
+  for (const FuseVariant& v : run.variants)
+    variants.push(json(v.figures).set("name", v.name).set("objective", v.objective));
+  const auto figures = [&](std::string_view name) {
+    for (const FuseVariant& v : run.variants)
+      if (v.name == name) return json(v.figures);
+    return Json();
+  };
+  Json out = Json::object()
+                 .set("groups", std::move(groups))
+                 .set("objective", run.fusion.objective)
+                 .set("bound", run.fusion.bound)
+                 .set("proven_optimal", run.fusion.is_proven)
+                 .set("nodes", run.fusion.nodes)
+                 .set("candidates", run.fusion.candidates)
+                 .set("rounds", run.fusion.rounds)
+                 .set("cuts", run.fusion.cuts)
+                 .set("limit", run.fusion.limit)
+                 .set("before", figures("by default"))
+                 .set("unfused", figures("one by one"))
+                 .set("after", json(run.variants[run.best].figures))
+                 .set("variants", std::move(variants));
+  if (run.refined)
+    out.set("refined", Json::object()
+                           .set("steps", run.refined->steps)
+                           .set("evaluations", run.refined->evaluations)
+                           .set("local_optimum", run.refined->is_local_optimum));
+  return out;
+}
+
+}  // namespace monet

@@ -1,0 +1,33 @@
+#include "monet/verbs/plan_input.h"
+
+#include <algorithm>
+
+#include "monet/base/file.h"
+#include "monet/base/sha256.h"
+#include "monet/plan/stream_plan.h"
+
+namespace monet {
+
+plan::ParsedPlan read_plan(const PlanInput& input, const hardware::Hardware& hardware, const Graph& graph,
+                           const std::vector<std::string>& layers, std::vector<DocumentInput>& inputs,
+                           std::vector<Diagnostic>& warnings) {
+  plan::ParsedPlan parsed;
+  if (!input.plan.empty()) {
+    const std::string bytes = read_file(input.plan);
+    const bool is_new =
+        std::none_of(inputs.begin(), inputs.end(), [](const DocumentInput& other) { return other.name == "plan"; });
+    if (is_new) inputs.push_back({"plan", input.plan, sha256_hex(bytes)});
+    parsed = plan::looks_like_plan(bytes, input.plan)
+                 ? plan::parse_plan(bytes, input.plan)
+                 : plan::parse_stream_plan(bytes, input.plan, plan::stream_context(hardware, graph));
+    warnings.insert(warnings.end(), parsed.warnings.begin(), parsed.warnings.end());
+  }
+  if (!input.stacks.empty()) {
+    if (!parsed.plan.groups.empty())
+      throw InputError(Diagnostic{.where = "--stacks", .message = "the plan has groups of its own"});
+    parsed.plan.groups = plan::groups_in(graph, plan::parse_stacks(input.stacks, layers));
+  }
+  return parsed;
+}
+
+}  // namespace monet
