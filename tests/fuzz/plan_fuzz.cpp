@@ -7,6 +7,7 @@
 #include "monet/base/diagnostic.h"
 #include "monet/plan/plan_file.h"
 #include "monet/plan/stream_plan.h"
+#include "monet/search/fusion_rules.h"
 
 namespace {
 
@@ -55,8 +56,8 @@ void check(const plan::Plan& made, const plan::StreamContext& known) {
 
 }  // namespace
 
-// Any bytes are a plan, a mapping or stacks, or an InputError, whichever reader gets them; a plan is read back as the
-// same plan.
+// Any bytes are a plan, a mapping, stacks or rules for fusion, or an InputError, whichever reader gets them; a plan is
+// read back as the same plan.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const plan::StreamContext known = context();
   static const std::vector<std::string> layers{"conv1", "conv2", "view"};
@@ -71,5 +72,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (plan::parse_plan(plan::to_yaml(made), "printed.yaml").plan != made) std::abort();
   });
   attempt([&] { plan::parse_stacks(text, layers); });
+  attempt([&] { search::parse_rules(std::string(text), "fuzz.yaml"); });
   return 0;
 }

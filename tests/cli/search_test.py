@@ -1,0 +1,77 @@
+"""What `monet fuse` promises.
+
+    python3 search_test.py MONET [unittest arguments]
+"""
+import pathlib
+import sys
+import unittest
+
+import commands_test
+from commands_test import Commands
+
+MODEL = "mlp:in=64,hidden=32,layers=2,classes=8"
+CHIP = "fusemax"
+
+
+class Fusion(Commands):
+    def test_the_result_is_a_plan_that_evaluates_to_the_same(self):
+        document = self.document("fuse", MODEL, "--on", CHIP, "--out", "run")
+        if commands_test.jsonschema:
+            commands_test.validator("fuse").validate(document)
+        result = document["result"]
+        self.assertTrue(result["proven_optimal"])
+        self.assertEqual(result["objective"], result["bound"])
+        evaluated = self.result("evaluate", MODEL, "--on", CHIP, "--plan", "run/plan.yaml")
+        for key in ("latency_cycles", "energy_pj", "peak_total_bytes"):
+            self.assertEqual(evaluated[key], result["after"][key])
+        by_default = self.result("evaluate", MODEL, "--on", CHIP)
+        self.assertEqual(by_default["latency_cycles"], result["before"]["latency_cycles"])
+        names = [name for group in result["groups"] for name in group]
+        self.assertEqual(sorted(names), sorted(node["name"] for node in by_default["nodes"]))
+
+    def test_what_is_solved_is_no_worse_by_its_measure(self):
+        for objective in ("groups", "traffic", "latency", "energy"):
+            result = self.result("fuse", MODEL, "--on", CHIP, "--objective", objective)
+            one_by_one = next(v for v in result["variants"] if v["name"] == "one by one")
+            self.assertLessEqual(result["objective"], one_by_one["objective"])
+
+    def test_the_same_bytes_on_any_number_of_threads(self):
+        documents = [self.document("fuse", MODEL, "--on", CHIP, "--refine", "--evaluations", "40", "--threads", n)
+                     for n in ("1", "2", "4")]
+        for document in documents:
+            document.pop("run")
+        self.assertEqual(documents[0], documents[1])
+        self.assertEqual(documents[0], documents[2])
+
+    def test_refining_never_makes_it_worse(self):
+        result = self.result("fuse", MODEL, "--on", CHIP, "--refine", "--evaluations", "40")
+        self.assertLessEqual(result["after"]["latency_cycles"],
+                             min(v["latency_cycles"] for v in result["variants"] if v["name"] != "refined"))
+
+    def test_rules_are_parameters(self):
+        self.write("rules.yaml", "monet: fusion_rules\nlimit: 2\nkinds: [{of: [matmul], most: 0}]\n")
+        result = self.result("fuse", MODEL, "--on", CHIP, "--rules", "rules.yaml", "--objective", "groups")
+        self.assertEqual(2, result["limit"])
+        self.assertIn("fusion rules, at most 2 nodes a group", self.ok("check", "rules.yaml"))
+        self.write("bad.yaml", "monet: fusion_rules\nlimmit: 2\n")
+        self.assertIn("bad.yaml:2:1: error: unknown key 'limmit'", self.refused("fuse", MODEL, "--on", CHIP, "--rules", "bad.yaml"))
+        self.assertIn("did you mean 'monet'?", self.refused("fuse", MODEL, "--on", CHIP, "--rules", "money"))
+        self.assertIn("--limit", self.refused("fuse", MODEL, "--on", CHIP, "--limit", "0"))
+
+    def test_groups_by_hand_stand_beside_it(self):
+        said = self.ok("fuse", MODEL, "--on", CHIP, "--stacks", "[(0, 1, 2)]", "--rules", "monet")
+        self.assertIn("by hand", said)
+        self.assertIn("by hand, against the rules", said)
+        self.assertIn("Stream's rule", self.ok("fuse", MODEL, "--on", CHIP, "--rules", "stream"))
+
+    def test_time_that_is_over_leaves_a_legal_plan(self):
+        result = self.result("fuse", "resnet18:image=32,classes=10,width=16", "--on", CHIP, "--time", "0.001")
+        self.assertTrue(result["after"]["feasible"])
+        self.assertLessEqual(result["bound"], result["objective"])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    commands_test.MONET = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()
