@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "monet/base/diagnostic.h"
 #include "monet/base/parallel.h"
@@ -96,9 +97,11 @@ std::uint32_t TileKinds::find(std::uint32_t core, const work::Work& work, bool a
       known_.emplace(fmt::format("{} {}{}{}{}{} {}", core, adds_to_sums ? 1 : 0, leaves_sums ? 1 : 0,
                                  at_lanes[0] ? 1 : 0, at_lanes[1] ? 1 : 0, at_lanes[2] ? 1 : 0, key_of(work)),
                      static_cast<std::uint32_t>(kinds_.size()));
-  if (is_new)
+  if (is_new) {
     kinds_.push_back(
         {.core = core, .work = work, .adds_to_sums = adds_to_sums, .leaves_sums = leaves_sums, .at_lanes = at_lanes});
+    keys_.push_back(&at->first);
+  }
   return at->second;
 }
 
@@ -106,11 +109,26 @@ void TileKinds::price(const CostOptions& options) {
   cost::Cache own;
   cost::Cache& cache = options.cache != nullptr ? *options.cache : own;
   parallel_for(kinds_.size(), options.threads, [&](std::size_t i) {
+    if (options.priced != nullptr && options.priced->look_up(*keys_[i], kinds_[i])) return;
     if (std::holds_alternative<work::LoopNest>(kinds_[i].work))
       price_nest(kinds_[i], options, cache);
     else
       price_vector(kinds_[i]);
+    if (options.priced != nullptr) options.priced->keep(*keys_[i], kinds_[i]);
   });
+}
+
+bool PricedKinds::look_up(const std::string& key, TileKind& kind) const {
+  const std::shared_lock lock(mutex_);
+  const auto at = kinds_.find(key);
+  if (at == kinds_.end()) return false;
+  kind = at->second;
+  return true;
+}
+
+void PricedKinds::keep(const std::string& key, const TileKind& kind) {
+  const std::unique_lock lock(mutex_);
+  kinds_.emplace(key, kind);
 }
 
 // The forms in which the core's array may compute a nest: each a list of layers, one after the other.

@@ -1,9 +1,10 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <shared_mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "monet/cost/cache.h"
@@ -53,10 +54,24 @@ struct TileKind {
   std::vector<std::string> notes{};  // what was done to make it fit
 };
 
+// Kinds priced before, on one chip with the same options: for many evaluations of graphs that are much alike. Shared by
+// threads.
+class PricedKinds {
+ public:
+  // Fills in what a kind costs, if it is known.
+  bool look_up(const std::string& key, TileKind& kind) const;
+  void keep(const std::string& key, const TileKind& kind);
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<std::string, TileKind> kinds_;
+};
+
 struct CostOptions {
   cost::MapOptions map{};
   std::size_t threads = 0;
-  cost::Cache* cache = nullptr;  // none: one of its own
+  cost::Cache* cache = nullptr;   // none: one of its own
+  PricedKinds* priced = nullptr;  // none: priced anew
 };
 
 class TileKinds {
@@ -81,7 +96,8 @@ class TileKinds {
 
   const plan::Chip& chip_;
   std::vector<std::uint32_t> alike_;  // by core: the first that is the same but for its name
-  std::map<std::string, std::uint32_t> known_;
+  std::unordered_map<std::string, std::uint32_t> known_;
+  std::vector<const std::string*> keys_;  // by kind, of known_
   std::vector<TileKind> kinds_;
 };
 
