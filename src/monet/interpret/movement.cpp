@@ -33,13 +33,15 @@ Grid grid_of(const Shape& shape, const Ints& starts, const Shape& sizes, const I
   return grid;
 }
 
+constexpr std::int64_t kPaddingValue = -1, kElsewhere = -2;
+
 // The element that each of `count` positions of a padded dimension copies, -1: the padding value.
 Ints padding_sources(std::int64_t extent, std::int64_t begin, std::int64_t first, std::int64_t count, PadMode mode) {
   Ints sources;
   for (std::int64_t i = first; i < first + count; ++i) {
     std::int64_t from = i - begin;
     switch (mode) {
-      case PadMode::Constant: from = from >= extent ? -1 : std::max<std::int64_t>(from, -1); break;
+      case PadMode::Constant: from = from < 0 || from >= extent ? kPaddingValue : from; break;
       case PadMode::Edge: from = std::clamp<std::int64_t>(from, 0, extent - 1); break;
       case PadMode::Reflect: from = from < 0 ? -from : from >= extent ? 2 * (extent - 1) - from : from; break;
     }
@@ -47,8 +49,6 @@ Ints padding_sources(std::int64_t extent, std::int64_t begin, std::int64_t first
   }
   return sources;
 }
-
-constexpr std::int64_t kPaddingValue = -1, kElsewhere = -2;
 
 // Calls f(position in the padded array, position in the inner array) for every position of the padded array; the
 // second is kPaddingValue where nothing is copied, kElsewhere where the arrays are parts and it is in none of them.
