@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "monet/base/watch.h"
+#include "monet/search/checkpoint.h"
+
+namespace monet::search {
+
+// The front of latency, energy and peak memory over all decisions on saved activations: of all of them, or by NSGA-II
+// with proposals from a surrogate that is fitted to what is known.
+
+struct CheckpointPoint {
+  solve::Choices decision{};
+  Figures figures{};
+};
+
+struct CheckpointFront {
+  std::vector<CheckpointPoint> points{};  // everything evaluated, in the order in which it was asked for
+  std::vector<std::uint32_t> front{};     // of the points
+  solve::Nsga2End end = solve::Nsga2End::Exhausted;
+};
+
+struct CheckpointSearchOptions {
+  std::size_t evaluations = 400;  // at the most; decisions looked up count, too
+  std::size_t population = 0;     // 0: an eighth of the evaluations, from 8 to 100
+  std::size_t stagnation = 0;     // ends after so many generations without a change of the front; 0: never
+  std::uint64_t seed = 1;
+  bool has_proposals = true;  // of the surrogate
+  Deadline deadline{};
+  std::vector<solve::Choices> seeds{};  // decisions to begin with, behind keeping and rebuilding everything
+  // Figures of decisions known from before; and who is told of new ones, in the order in which they were asked for.
+  std::function<std::optional<Figures>(const solve::Choices&)> known{};
+  std::function<void(const CheckpointPoint&)> keep{};
+  std::function<void(const CheckpointFront&)> observe{};  // after every batch
+};
+
+// Of at most 2^24 decisions.
+CheckpointFront all_decisions(const Checkpointing& problem, const CheckpointSearchOptions& options);
+CheckpointFront search_decisions(const Checkpointing& problem, const CheckpointSearchOptions& options);
+
+// Latency, energy, peak: what fronts and hypervolumes are made of.
+std::vector<solve::Objectives> objectives_of(const CheckpointFront& found);
+
+}  // namespace monet::search
