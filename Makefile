@@ -73,7 +73,7 @@ setup-test:
 	@tools/oracles.sh
 
 setup-peers:
-	@echo "== setup: peers to compare with, in build/peers and build/peers_accelforge"
+	@echo "== setup: peers to compare with, in build/peers…"
 	@tools/peers.sh
 
 fuzz: setup-test

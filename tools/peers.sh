@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Makes build/peers and build/peers_accelforge, virtual environments with the tools that monet is compared with, if the
+# Makes build/peers, build/peers_accelforge and build/peers_pymoo, virtual environments with the tools that monet is compared with, if the
 # package index can be reached. Where it cannot, the comparisons that need them are skipped by name, and this still
-# succeeds. Two environments, for the second needs a newer Python than the first.
+# succeeds. Three environments, for they need other versions of Python and of their own parts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # 3.8.5 is the version of the golden data; later ones load and unload differently. It imports six without asking for it.
 zigzag=(zigzag-dse==3.8.5 six==1.17.0)
 accelforge=(accelforge==1.0.467)
+pymoo=(pymoo==0.6.2)
 
 out_of_reach() {
   echo "peers: $1: comparisons with $2 will be skipped" >&2
@@ -57,3 +58,4 @@ install() {
 
 install build/peers 11 zigzag "${zigzag[@]}"
 install build/peers_accelforge 12 accelforge "${accelforge[@]}"
+install build/peers_pymoo 11 pymoo "${pymoo[@]}"

@@ -107,6 +107,11 @@ class Nsga2 {
   }
 
   const Archive<Genome>& archive() const { return archive_; }
+  std::vector<Score> population_scores() const {  // of the last population, as it survived
+    std::vector<Score> out;
+    for (const std::uint32_t i : population_) out.push_back(archive_.scores[i]);
+    return out;
+  }
 
  private:
   static constexpr std::uint64_t kTries = 20;  // to find a genome that is not known yet
