@@ -21,7 +21,7 @@ class Leavers {
 
   void add(const Leaver& leaver) {
     fresh_.push_back(leaver);
-    if (fresh_.size() > kMostFresh) forget_old();
+    if (fresh_.size() > most_fresh_) forget_old();
   }
 
   // Nothing that tiles before `now` want is asked for any more.
@@ -46,7 +46,6 @@ class Leavers {
 
  private:
   using Entries = Chunks<Leaver>;
-  static constexpr std::size_t kMostFresh = std::size_t{1} << 20;
 
   // What was said last of a block is all that can be true.
   void forget_old() {
@@ -55,11 +54,13 @@ class Leavers {
     for (std::size_t i = 0; i < fresh_.size(); ++i)
       if (i + 1 == fresh_.size() || fresh_[i + 1].block != fresh_[i].block) fresh_[kept++] = fresh_[i];
     fresh_.resize(kept);
+    most_fresh_ = std::max(most_fresh_, 2 * kept);  // not again before as many have come
   }
 
   Entries entries_;
   std::vector<Leaver> fresh_;  // not in order yet
-  Entries::At at_{};           // of the pass: those before it are to come
+  std::size_t most_fresh_ = std::size_t{1} << 20;
+  Entries::At at_{};  // of the pass: those before it are to come
 };
 
 }  // namespace monet::schedule
