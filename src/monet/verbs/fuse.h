@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +35,6 @@ struct FuseRun {
   hardware::Loaded loaded{};
   plan::Chip chip{};
   std::string mode{};
-  std::string title{};
   search::FusionRules rules{};
   search::Fusion fusion{};
   std::optional<search::Refined> refined{};
