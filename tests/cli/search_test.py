@@ -29,6 +29,14 @@ class Fusion(Commands):
         names = [name for group in result["groups"] for name in group]
         self.assertEqual(sorted(names), sorted(node["name"] for node in by_default["nodes"]))
 
+    def test_a_gradient_fused_with_its_update_never_leaves_the_chip(self):
+        model, chip = "mlp:in=2048,hidden=2048,layers=1,classes=512", "tpu_like_quad_core"
+        parameters = 2048 * 2048 + 2048 + 2048 * 512 + 512
+        self.ok("fuse", model, "--precision", "fp32", "--on", chip, "--out", "run")
+        fused = self.result("evaluate", model, "--precision", "fp32", "--on", chip, "--plan", "run/plan.yaml")
+        moved = sum(node["offchip_bytes"] for node in fused["nodes"] if node["phase"] == "update")
+        self.assertAlmostEqual(24, moved / parameters, delta=0.001)
+
     def test_what_is_solved_is_no_worse_by_its_measure(self):
         for objective in ("groups", "traffic", "latency", "energy"):
             result = self.result("fuse", MODEL, "--on", CHIP, "--objective", objective)

@@ -18,6 +18,9 @@ std::int64_t rows_of(const Shape& shape) {
   return shape.empty() ? 1 : shape.size() == 1 ? shape[0] : shape[shape.size() - 2];
 }
 
+// A tensor passes a core in rows, or in samples (of a weight: in outputs), whichever are the smaller parts of it.
+std::int64_t parts_of(const Shape& shape) { return shape.empty() ? 1 : std::max(shape[0], rows_of(shape)); }
+
 double bytes_of(const Tensor& tensor) { return static_cast<double>(bytes(tensor)); }
 
 class Building {
@@ -139,7 +142,7 @@ class Building {
       if (by != kNoNode && out_.index_of[by.index()] == kNobody && !graph_[by].inputs.empty()) continue;
       const Tensor& tensor = graph_.tensors[i];
       FusionTensor out{.producer = by == kNoNode ? kNobody : out_.index_of[by.index()], .bytes = bytes_of(tensor)};
-      out.row_bytes = out.bytes / static_cast<double>(std::max<std::int64_t>(1, rows_of(tensor.shape)));
+      out.row_bytes = out.bytes / static_cast<double>(std::max<std::int64_t>(1, parts_of(tensor.shape)));
       collect_readers(id, out.readers, out.is_output);
       std::erase(out.readers, out.producer);
       if (out.readers.empty() && !out.is_output) continue;

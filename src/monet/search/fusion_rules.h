@@ -24,9 +24,9 @@ struct FusionRules {
   std::string name{};
   std::uint32_t limit = 6;  // nodes in a group
   std::vector<KindLimit> kinds{};
-  bool rows_divide = true;               // of any two nodes, the rows of one are a multiple of the other's
-  bool weights_fit = true;               // those of all nodes that a core may run, in its memory for weights
-  bool boundary_fits = false;            // a row of everything that enters or leaves the group, in the memory of a core
+  bool rows_divide = true;     // of any two nodes, the rows of one are a multiple of the other's
+  bool weights_fit = true;     // those of all nodes that a core may run, in its memory for weights
+  bool boundary_fits = false;  // a row or sample of everything that enters or leaves the group, in the memory of a core
   std::uint32_t most_outputs = 1;        // nodes whose results are read outside; 0: any number
   std::uint32_t most_producers = 0;      // nodes outside whose results are read; 0: any number
   bool statistics_are_barriers = false;  // who needs a sum over the whole batch is not fused with who makes it
