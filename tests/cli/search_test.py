@@ -1,4 +1,4 @@
-"""What `monet fuse` promises.
+"""What `monet fuse` and plans with savings promise.
 
     python3 search_test.py MONET [unittest arguments]
 """
@@ -11,6 +11,51 @@ from commands_test import Commands
 
 MODEL = "mlp:in=64,hidden=32,layers=2,classes=8"
 CHIP = "fusemax"
+
+
+class Savings(Commands):
+    """What a plan says of saved activations."""
+
+    def evaluated(self, saving, chip="tpu_like_quad_core"):
+        self.write("plan.yaml", f"monet: plan\nsaved:\n  \"*act*\": {saving}\n")
+        return self.result("evaluate", *self.MODEL, "--on", chip, "--plan", "plan.yaml")
+
+    MODEL = ("resnet18:image=32,width=8,classes=10", "--batch", "4")
+
+    def test_each_saving_does_what_it_says(self):
+        kept = self.evaluated("keep")
+        plain = self.result("evaluate", *self.MODEL, "--on", "tpu_like_quad_core")
+        self.assertEqual(plain["latency_cycles"], kept["latency_cycles"])
+        self.assertEqual(0, kept["energy_by_phase_pj"]["recompute"])
+        recomputed, each = self.evaluated("recompute"), self.evaluated("recompute_each")
+        self.assertGreater(recomputed["energy_by_phase_pj"]["recompute"], 0)
+        self.assertGreater(each["energy_by_phase_pj"]["recompute"], recomputed["energy_by_phase_pj"]["recompute"])
+        spilled = self.evaluated("spill")
+        self.assertEqual(kept["macs"], spilled["macs"])
+        self.assertGreater(spilled["offchip_written_bytes"], kept["offchip_written_bytes"])
+        narrow = self.evaluated("f8e4m3")
+        self.assertIn(".wide", " ".join(node["name"] for node in narrow["nodes"]))
+
+    def test_what_is_rebuilt_tile_by_tile_stands_with_its_reader(self):
+        self.write("plan.yaml", "monet: plan\nsaved: {layer1.0.bn1.act: recompute_tiles, layer1.0.conv1: recompute_tiles}\n")
+        nodes = {n["name"]: n for n in self.result("evaluate", *self.MODEL, "--on", CHIP, "--plan", "plan.yaml")["nodes"]}
+        clones = [n for name, n in nodes.items() if name.startswith("layer1.0.conv1.recompute")]
+        self.assertTrue(clones)
+        readers = {n["group"] for name, n in nodes.items() if n["phase"] == "backward"}
+        for clone in clones:
+            self.assertIn(clone["group"], readers)
+
+    def test_schedules_of_savings_compute_the_same(self):
+        for saving in ("recompute_each", "recompute_tiles", "spill", "f8e5m2"):
+            self.write("plan.yaml", f"monet: plan\nsaved:\n  \"*act*\": {saving}\n")
+            self.assertIn("the schedule is right", self.ok("verify", *self.MODEL, "--on", CHIP, "--plan", "plan.yaml"))
+
+    def test_what_is_wrong_is_said_with_its_place(self):
+        for saved, message in (("layer1.0.bn1.akt: recompute", "plan.yaml:3:3: saved: error: no saved activation is named 'layer1.0.bn1.akt'"),
+                               ("bn1.act: forget", "plan.yaml:3:12: error: 'forget' is nothing that can be done"),
+                               ("layer1.0.bn1.act: f64", "for which f64 is not narrower")):
+            self.write("plan.yaml", f"monet: plan\nsaved:\n  {saved}\n")
+            self.assertIn(message, self.refused("evaluate", *self.MODEL, "--on", CHIP, "--plan", "plan.yaml"))
 
 
 class Fusion(Commands):

@@ -54,19 +54,20 @@ RC_GTEST_PROP(Recompute, AnySubsetLeavesEveryResultBitIdentical, ()) {
   const TrainingGraph t = make_training(build_model(pick_model(), 2), pick_options());
   require_sound(t.graph);
   const std::vector<TensorId> saved = saved_activations(t.graph);
-  std::vector<TensorId> dropped;
+  std::vector<Dropped> dropped;
   const int density = *rc::gen::inRange(0, 101);
   for (const TensorId s : saved)
-    if (*rc::gen::inRange(0, 100) < density) dropped.push_back(s);
-  const Graph r = recompute(t.graph, dropped, {.per_consumer = *rc::gen::arbitrary<bool>()});
+    if (*rc::gen::inRange(0, 100) < density)
+      dropped.push_back({.tensor = s, .per_consumer = *rc::gen::arbitrary<bool>()});
+  const Graph r = recompute(t.graph, dropped);
   require_sound(r);
   require_same_outputs(t.graph, r, initial_values<double>(t.graph, 3));
   std::set<std::string> kept;
   for (const TensorId s : saved_activations(r)) kept.insert(r[s].name);
   const Uses u = uses(t.graph);
-  for (const TensorId s : dropped)
-    if (u.producer[s.index()] != kNoNode && kept.contains(t.graph[s].name))
-      RC_FAIL("'" + t.graph[s].name + "' is still saved");
+  for (const Dropped& d : dropped)
+    if (u.producer[d.tensor.index()] != kNoNode && kept.contains(t.graph[d.tensor].name))
+      RC_FAIL("'" + t.graph[d.tensor].name + "' is still saved");
 }
 
 RC_GTEST_PROP(OnlineSoftmax, AgreesWithAttentionAsWritten, ()) {

@@ -123,11 +123,16 @@ Graph random_forward(std::int64_t batch, std::string& words, Draw& draw) {
 }
 
 void drop_some(Graph& graph, Network& network, Draw& draw) {
-  std::vector<TensorId> dropped;
-  for (const TensorId t : saved_activations(graph))
-    if (draw.coin()) dropped.push_back(t);
+  const bool narrows = draw.below(4) == 0;
+  std::vector<Dropped> dropped;
+  for (const TensorId t : saved_activations(graph)) {
+    if (draw.coin()) continue;
+    dropped.push_back({.tensor = t, .per_consumer = draw.coin()});
+    const Element own = graph[t].format.element;
+    if (narrows && draw.coin() && is_float(own) && bits(own) > 8) dropped.back().narrow = Element::F8E5M2;
+  }
   if (dropped.empty()) return;
-  graph = recompute(std::move(graph), dropped, {.per_consumer = draw.coin()});
+  graph = recompute(std::move(graph), dropped);
   network.recomputes = true;
   network.words += " recomputed";
 }

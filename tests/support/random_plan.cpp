@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "monet/graph/saved.h"
 #include "monet/hardware/library.h"
 #include "monet/plan/lanes.h"
 #include "monet/plan/order.h"
@@ -55,6 +56,12 @@ void add_groups(const Graph& graph, RandomPlan& out, Draw& draw) {
   // Nodes that no group names find their own place.
   if (draw.below(4) == 0)
     std::erase_if(out.plan.groups, [&](const plan::Group& g) { return g.nodes.size() == 1 && draw.coin(); });
+}
+
+void add_spills(const Graph& graph, RandomPlan& out, Draw& draw) {
+  if (draw.below(3) != 0) return;
+  for (const TensorId t : saved_activations(graph))
+    if (draw.coin()) out.plan.saved.push_back({.tensor = graph[t].name, .saving = plan::Saving::Spill});
 }
 
 struct Cuts {
@@ -166,6 +173,7 @@ bool has_cut_reduction(const Facts& facts, const std::vector<plan::LoopSplit>& l
 RandomPlan random_plan(const Graph& graph, const std::vector<Facts>& facts, const plan::Chip& chip, Draw& draw) {
   RandomPlan out;
   if (draw.below(3) != 0) add_groups(graph, out, draw);
+  add_spills(graph, out, draw);
   add_nodes(graph, facts, chip, out, draw);
   if (draw.coin()) out.plan.prefetch = draw.between(1, 12);
   if (draw.below(6) == 0) spoil(graph, facts, chip, out, draw);

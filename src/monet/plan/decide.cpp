@@ -19,27 +19,7 @@ namespace monet::plan {
 namespace {
 
 constexpr std::size_t kHints = 20;
-
-// '*' stands for any letters. What the last '*' took is the only thing ever taken back.
-bool matches(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0, t = 0, star = std::string_view::npos, taken = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      taken = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++taken;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
+constexpr const char* kRebuilt = ".recompute";  // rewrite/recompute.h: what clones of a tensor are called
 
 class Decision {
  public:
@@ -54,6 +34,8 @@ class Decision {
     read_groups();
     match_nodes();
     order_groups();
+    if (plan_.groups.empty()) join_recomputed();
+    find_spilled();
     if (!faults_.empty()) throw InputError(std::move(faults_));
     for (const ChosenGroup& group : out_.groups) {
       std::vector<NodeId> open;
@@ -68,6 +50,7 @@ class Decision {
       for (const NodeId n : open) defaults_.remember(n, out_.nodes[n.index()]);
     }
     out_.prefetch = plan_.prefetch;
+    out_.saved = plan_.saved;
     if (faults_.empty())
       for (const LaneFault& f : lane_faults(graph_, facts_, chip_, out_))
         fault(fmt::format("nodes/{}/keep", entry_of_[f.node.index()]->node), f.message, f.hint);
@@ -175,6 +158,55 @@ class Decision {
       }
     fault(fmt::format("groups/{}", group), fmt::format("group {} cannot run where it stands", group + 1),
           "groups must follow the data");
+  }
+
+  // What is rebuilt tile by tile stands in the group of the only one that reads it.
+  void join_recomputed() {
+    std::vector<std::string> names;
+    for (const SavedPlan& saved : plan_.saved)
+      if (saved.saving == Saving::RecomputeTiles) names.push_back(saved.tensor + kRebuilt);
+    if (names.empty()) return;
+    std::vector<std::size_t> group_of(graph_.nodes.size(), kNone);
+    for (std::size_t g = 0; g < out_.groups.size(); ++g)
+      for (const NodeId n : out_.groups[g].nodes) group_of[n.index()] = g;
+    const Uses u = uses(graph_);
+    const auto makes_one = [&](NodeId n) {
+      return std::any_of(graph_[n].outputs.begin(), graph_[n].outputs.end(), [&](TensorId t) {
+        return t != kNoTensor && std::any_of(names.begin(), names.end(), [&](const std::string& pattern) {
+                 return matches(pattern, graph_[t].name) || matches(pattern + ".*", graph_[t].name);
+               });
+      });
+    };
+    // From the last one on: who reads it may be rebuilt for somebody, too.
+    for (std::size_t g = out_.groups.size(); g-- > 0;) {
+      ChosenGroup& group = out_.groups[g];
+      if (std::none_of(group.nodes.begin(), group.nodes.end(), makes_one)) continue;
+      std::set<std::size_t> readers;
+      bool is_rebuilt = true;
+      for (const NodeId n : group.nodes) {
+        is_rebuilt = is_rebuilt && graph_[n].phase == Phase::Recompute;
+        for (const TensorId t : graph_[n].outputs)
+          if (t != kNoTensor)
+            for (const NodeId reader : u.consumers[t.index()])
+              if (group_of[reader.index()] != g) readers.insert(group_of[reader.index()]);
+      }
+      if (!is_rebuilt || readers.size() != 1) continue;
+      ChosenGroup& reader = out_.groups[*readers.begin()];
+      for (const NodeId n : group.nodes) group_of[n.index()] = *readers.begin();
+      reader.nodes.insert(reader.nodes.end(), group.nodes.begin(), group.nodes.end());
+      std::sort(reader.nodes.begin(), reader.nodes.end());
+      group.nodes.clear();
+    }
+    std::erase_if(out_.groups, [](const ChosenGroup& group) { return group.nodes.empty(); });
+  }
+
+  void find_spilled() {
+    for (std::uint32_t t = 0; t < graph_.tensors.size(); ++t) {
+      Saving saving = Saving::Keep;
+      for (const SavedPlan& saved : plan_.saved)
+        if (matches(saved.tensor, graph_.tensors[t].name)) saving = saved.saving;
+      if (saving == Saving::Spill) out_.spilled.push_back(TensorId{t});
+    }
   }
 
   // ---- Nodes ----
@@ -431,7 +463,7 @@ std::int64_t parts_of(const std::vector<LoopSplit>& splits, std::size_t loop) {
 }
 
 Plan in_words(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip, const Decided& decided) {
-  Plan plan{.prefetch = decided.prefetch};
+  Plan plan{.saved = decided.saved, .prefetch = decided.prefetch};
   for (const ChosenGroup& group : decided.groups) {
     Group words{.order = group.order};
     for (const NodeId n : group.nodes) words.nodes.push_back(graph[n].name);

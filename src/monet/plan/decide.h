@@ -41,6 +41,8 @@ struct Decided {
   std::vector<ChosenGroup> groups{};  // in the order in which they run; every node is in one
   std::vector<std::string> notes{};   // what a user should know of the defaults
   std::int64_t prefetch = 1;          // Plan::prefetch
+  std::vector<TensorId> spilled{};    // leave the chip after their last use in the forward pass
+  std::vector<SavedPlan> saved{};     // Plan::saved
 };
 
 // Where a plan says something, for diagnostics: "groups/2/0", "nodes/conv1", "nodes/conv1/tiles/OY" to a place. Fills

@@ -1,7 +1,11 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "monet/numeric/format.h"
 
 namespace monet::plan {
 
@@ -42,11 +46,37 @@ struct Group {
   bool operator==(const Group&) const = default;
 };
 
+// What becomes of an activation between its last use in the forward pass and the backward pass.
+enum class Saving {
+  Keep,            // where there is room: on the chip until its place is needed, off the chip then
+  Recompute,       // forgotten, and rebuilt once for all that read it then
+  RecomputeEach,   // rebuilt for each of them
+  RecomputeTiles,  // the same, tile by tile in the group of its reader
+  Spill,           // off the chip from its last use on
+  Narrow,          // in a narrower format
+};
+
+// Of the activations that the backward pass needs, those whose name matches: '*' stands for any letters.
+struct SavedPlan {
+  std::string tensor{};
+  Saving saving = Saving::Keep;
+  Element narrow = Element::F8E4M3;  // of Narrow
+  bool operator==(const SavedPlan&) const = default;
+};
+
+// keep, recompute, recompute_each, recompute_tiles, spill, or the name of a format.
+std::string name(Saving saving, Element narrow);
+std::optional<SavedPlan> saving_named(std::string_view text);
+
 struct Plan {
-  std::vector<Group> groups{};    // nodes that none names are put between them as the graph has them
-  std::vector<NodePlan> nodes{};  // of several that match a node, the last one counts
-  std::int64_t prefetch = 4;      // operands are fetched while this many tiles before, on the same unit, run
+  std::vector<SavedPlan> saved{};  // of several that match an activation, the last one counts; others are kept
+  std::vector<Group> groups{};     // nodes that none names are put between them as the graph has them
+  std::vector<NodePlan> nodes{};   // of several that match a node, the last one counts
+  std::int64_t prefetch = 4;       // operands are fetched while this many tiles before, on the same unit, run
   bool operator==(const Plan&) const = default;
 };
+
+// '*' in the pattern stands for any letters.
+bool matches(std::string_view pattern, std::string_view text);
 
 }  // namespace monet::plan

@@ -51,6 +51,7 @@ class Reader {
     if (const std::optional<std::string> form = s.require_text("monet"); form && *form != "plan")
       findings_.error(*s.find("monet"), fmt::format("'{}' is no plan", form->substr(0, kShown)),
                       "a plan begins with 'monet: plan'");
+    if (const std::optional<Value> saved = s.find("saved")) read_saved(*saved);
     if (const std::optional<Value> groups = s.find("groups")) read_groups(*groups);
     if (const std::optional<Value> nodes = s.find("nodes")) read_nodes(*nodes);
     parsed_.plan.prefetch = s.integer("prefetch", kPrefetch).value_or(Plan{}.prefetch);
@@ -59,6 +60,29 @@ class Reader {
 
  private:
   void note(std::string part, const Value& value) { parsed_.places.insert_or_assign(std::move(part), value.at()); }
+
+  void read_saved(const Value& map) {
+    if (!map.is_map()) {
+      findings_.error(map, fmt::format("'saved' must be a map from tensors to words, not {}", describe(map.kind())),
+                      "as in 'saved: {layer1.0.act: recompute}'");
+      return;
+    }
+    const Section repeated(map, "'saved'", Dialect::Strict, findings_);
+    for (std::size_t i = 0; i < map.size(); ++i) {
+      const std::optional<std::string> tensor = read_name(map.key(i), "a tensor"), word = read_name(map[i], "a saving");
+      if (!tensor || !word) continue;
+      std::optional<SavedPlan> saved = saving_named(*word);
+      if (!saved) {
+        findings_.error(map[i],
+                        fmt::format("'{}' is nothing that can be done with an activation", word->substr(0, kShown)),
+                        "known: keep, recompute, recompute_each, recompute_tiles, spill, or a format such as f8e4m3");
+        continue;
+      }
+      saved->tensor = *tensor;
+      note("saved/" + *tensor, map.key(i));
+      parsed_.plan.saved.push_back(std::move(*saved));
+    }
+  }
 
   void read_groups(const Value& list) {
     if (!list.is_sequence()) {
@@ -296,6 +320,9 @@ void locate(const ParsedPlan& parsed, const std::string& part, Diagnostic& diagn
 std::string to_yaml(const Plan& plan) {
   std::string out = "monet: plan\n";
   if (plan.prefetch != Plan{}.prefetch) out += fmt::format("prefetch: {}\n", plan.prefetch);
+  if (!plan.saved.empty()) out += "saved:\n";
+  for (const SavedPlan& saved : plan.saved)
+    out += fmt::format("  {}{}\n", key_of(saved.tensor, "\n  : "), name(saved.saving, saved.narrow));
   if (!plan.groups.empty()) out += "groups:\n";
   for (const Group& group : plan.groups) {
     const bool is_list = group.order == Order::DepthFirst;

@@ -16,7 +16,7 @@ struct ParsedPlan {
   Plan plan{};
   std::vector<Diagnostic> warnings{};
   std::string file{};
-  // Where its parts stand in the file: "groups/3", "groups/3/1", "nodes/NAME", "nodes/NAME/cores",
+  // Where its parts stand in the file: "saved/NAME", "groups/3", "groups/3/1", "nodes/NAME", "nodes/NAME/cores",
   // "nodes/NAME/cores/CORE", "nodes/NAME/across/LOOP", "nodes/NAME/tiles/LOOP", names as the plan has them.
   std::map<std::string, config::Location> places{};
 };

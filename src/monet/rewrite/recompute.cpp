@@ -1,8 +1,8 @@
 // Recomputation by graph rewriting (MONET section on checkpointing; Chen et al., arXiv 1604.06174). A dropped
 // activation's producer is cloned, and so on back to tensors that are there anyway: other saved activations, inputs,
 // weights. Clones are the same operators on the same values, so gradients stay bit-identical. Batch-norm clones leave
-// the running statistics alone; dropout clones draw the same mask from the same seed. With sharing, a chain is rebuilt
-// once.
+// the running statistics alone; dropout clones draw the same mask from the same seed. What is shared is rebuilt once,
+// for its first reader. What waits in a narrower format is rounded: gradients are then those of rounded activations.
 #include "monet/rewrite/recompute.h"
 
 #include <unordered_map>
@@ -16,17 +16,20 @@ namespace {
 
 class Recomputer {
  public:
-  Recomputer(Graph graph, std::span<const TensorId> dropped, const RecomputeOptions& options)
-      : o_(options),
-        root_(view_roots(graph)),
+  Recomputer(Graph graph, std::span<const Dropped> dropped)
+      : root_(view_roots(graph)),
         producer_(uses(graph).producer),
         kept_(graph.tensors.size(), false),
-        forward_(graph.tensors.size(), false) {
+        forward_(graph.tensors.size(), false),
+        dropped_(graph.tensors.size(), nullptr) {
     for (const Node& node : graph.nodes)
       for (const TensorId t : node.outputs)
         if (t != kNoTensor) forward_[t.index()] = node.phase == Phase::Forward || node.phase == Phase::Loss;
     for (const TensorId t : saved_activations(graph)) kept_[t.index()] = true;
-    for (const TensorId t : dropped) kept_[root_[t.index()].index()] = false;
+    for (const Dropped& d : dropped) {
+      kept_[root_[d.tensor.index()].index()] = false;
+      dropped_[root_[d.tensor.index()].index()] = &d;
+    }
     nodes_ = std::move(graph.nodes);
     graph.nodes.clear();
     builder_.emplace(std::move(graph));
@@ -34,19 +37,33 @@ class Recomputer {
 
   Graph run() {
     Builder& b = *builder_;
-    for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      Node node = nodes_[n];
+    for (Node& original : nodes_) {
+      Node node = original;
       if (node.phase == Phase::Backward || node.phase == Phase::Update || node.phase == Phase::Recompute) {
-        if (o_.per_consumer) clones_.clear();
+        own_.clear();
         for (TensorId& t : node.inputs) t = rebuilt(t);
         std::erase_if(node.holds, [&](TensorId t) { return !is_available(t); });
       }
       b.graph().nodes.push_back(std::move(node));
+      for (const TensorId t : original.outputs)
+        if (t != kNoTensor && is_narrow(t))
+          narrow_[t.value] = cast(t, *dropped_[t.index()]->narrow, original.phase, b[t].name + ".narrow");
     }
     return remove_dead_nodes(std::move(b).finish());
   }
 
  private:
+  bool is_narrow(TensorId t) const { return dropped_[t.index()] != nullptr && dropped_[t.index()]->narrow; }
+
+  TensorId cast(TensorId from, Element to, Phase phase, const std::string& name) {
+    Builder& b = *builder_;
+    b.phase = phase;
+    const Category category = b[from].category;
+    const TensorId out = b.one(Cast{to}, {from}, name);
+    b[out].category = category;
+    return out;
+  }
+
   // Sources and gradients are always there; of the forward pass, what is still saved.
   bool is_available(TensorId t) const {
     const TensorId root = root_[t.index()];
@@ -55,36 +72,48 @@ class Recomputer {
            (*builder_)[root].category == Category::ModelState;
   }
 
+  // The clone of a tensor, if there is one for the reader at hand.
+  std::optional<TensorId> clone_of(TensorId t) const {
+    if (const auto it = own_.find(t.value); it != own_.end()) return it->second;
+    if (const auto it = shared_.find(t.value); it != shared_.end()) return it->second;
+    return std::nullopt;
+  }
+
   TensorId rebuilt(TensorId t) {
     if (t == kNoTensor || t.index() >= root_.size() || is_available(t)) return t;
-    if (const auto it = clones_.find(t.value); it != clones_.end()) return it->second;
+    if (const auto clone = clone_of(t)) return *clone;
+    const Dropped* dropped = dropped_[root_[t.index()].index()];
+    auto& clones = dropped != nullptr && (dropped->per_consumer || dropped->narrow) ? own_ : shared_;
     // An explicit stack: chains can be as long as the model is deep.
-    std::vector<NodeId> stack{producer_[t.index()]};
+    std::vector<TensorId> stack{t};
     while (!stack.empty()) {
-      const NodeId next = stack.back();
+      const TensorId next = stack.back();
       const std::size_t before = stack.size();
-      for (const TensorId in : nodes_[next.index()].inputs)
-        if (in != kNoTensor && !is_available(in) && !clones_.contains(in.value)) stack.push_back(producer_[in.index()]);
+      const Node& producer = nodes_[producer_[next.index()].index()];
+      if (!is_narrow(next))
+        for (const TensorId in : producer.inputs)
+          if (in != kNoTensor && !is_available(in) && !clone_of(in)) stack.push_back(in);
       if (stack.size() > before) continue;
       stack.pop_back();
-      if (!is_cloned(next)) clone(nodes_[next.index()]);
+      if (clone_of(next)) continue;
+      if (is_narrow(next))
+        clones[next.value] = cast(narrow_.at(next.value), (*builder_)[next].format.element, Phase::Recompute,
+                                  (*builder_)[next].name + ".wide");
+      else
+        clone(producer, clones);
     }
-    return clones_.at(t.value);
+    return *clone_of(t);
   }
 
-  bool is_cloned(NodeId id) const {
-    for (const TensorId t : nodes_[id.index()].outputs)
-      if (t != kNoTensor && clones_.contains(t.value)) return true;
-    return false;
-  }
+  using Clones = std::unordered_map<std::uint32_t, TensorId>;  // by tensor
 
-  void clone(const Node& original) {
+  void clone(const Node& original, Clones& clones) {
     Builder& b = *builder_;
     Node node = original;
     node.name = b.unique_node(original.name + ".recompute");
     node.phase = Phase::Recompute;
     for (TensorId& t : node.inputs)
-      if (t != kNoTensor && !is_available(t)) t = clones_.at(t.value);
+      if (t != kNoTensor && !is_available(t)) t = *clone_of(t);
     for (TensorId& t : node.outputs) {
       if (t == kNoTensor) continue;
       const Tensor type = b[t];
@@ -94,7 +123,7 @@ class Recomputer {
         continue;
       }
       t = b.source(type.name + ".recompute", type.shape, type.format, type.category);
-      clones_[old.value] = t;
+      clones[old.value] = t;
     }
     if (const Norm* norm = std::get_if<Norm>(&node.op); norm && norm->kind == NormKind::Batch) {
       node.inputs.resize(3);
@@ -103,19 +132,24 @@ class Recomputer {
     b.graph().nodes.push_back(std::move(node));
   }
 
-  const RecomputeOptions& o_;
   std::vector<TensorId> root_;
   std::vector<NodeId> producer_;
   std::vector<bool> kept_, forward_;
+  std::vector<const Dropped*> dropped_;  // by tensor: of roots
   std::vector<Node> nodes_;
   std::optional<Builder> builder_;
-  std::unordered_map<std::uint32_t, TensorId> clones_;
+  Clones own_, shared_;  // of the reader at hand; of all from now on
+  Clones narrow_;        // what waits instead
 };
 
 }  // namespace
 
+Graph recompute(Graph graph, std::span<const Dropped> dropped) { return Recomputer(std::move(graph), dropped).run(); }
+
 Graph recompute(Graph graph, std::span<const TensorId> dropped, const RecomputeOptions& options) {
-  return Recomputer(std::move(graph), dropped, options).run();
+  std::vector<Dropped> all;
+  for (const TensorId t : dropped) all.push_back({.tensor = t, .per_consumer = options.per_consumer});
+  return recompute(std::move(graph), all);
 }
 
 }  // namespace monet

@@ -1,16 +1,25 @@
 #pragma once
+#include <optional>
 #include <span>
 
 #include "monet/graph/graph.h"
 
 namespace monet {
 
-struct RecomputeOptions {
-  bool per_consumer = false;  // a chain of clones for each reader instead of one that all later readers share
+// A saved activation (of saved_activations()) that does not wait for the backward pass as it is.
+struct Dropped {
+  TensorId tensor{};
+  bool per_consumer = false;        // rebuilt for each reader, instead of once for all later ones
+  std::optional<Element> narrow{};  // not rebuilt: it waits in this format, and each reader widens it again
 };
 
-// Activation checkpointing: forgets the given saved activations (of saved_activations()) after the forward pass and
-// rebuilds them, in phase Recompute, from the nearest kept tensors just before the backward pass needs them.
+// Activation checkpointing: forgets the given activations after the forward pass and rebuilds them, in phase Recompute,
+// from the nearest kept tensors just before the backward pass needs them.
+Graph recompute(Graph graph, std::span<const Dropped> dropped);
+
+struct RecomputeOptions {
+  bool per_consumer = false;
+};
 Graph recompute(Graph graph, std::span<const TensorId> dropped, const RecomputeOptions& options = {});
 
 }  // namespace monet

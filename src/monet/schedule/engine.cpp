@@ -233,6 +233,17 @@ bool Engine::run_tile(std::uint32_t t) {
   note_uses(tile, {end, {Cause::Kind::Tile, t}});
   for (std::size_t i = 0; i < needed_.size(); ++i)
     if (!settle(needed_[i], end)) return false;
+  for (std::uint32_t i = tile.first_use; i < tile.first_use + tile.uses; ++i)
+    if (p_.uses[i].leaves && !leave(p_.uses[i].block, end)) return false;
+  return true;
+}
+
+bool Engine::leave(BlockId b, double now) {
+  for (std::uint32_t c = state(b).first_copy; c != kNever;) {
+    const StoreId store = copies_[c].store;
+    c = copies_[c].next_copy;
+    if (store != machine_.home && !evict(b, store, now)) return false;
+  }
   return true;
 }
 

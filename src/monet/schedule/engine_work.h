@@ -52,6 +52,7 @@ class Engine {
   void note_writing(BlockId b, StoreId store, std::uint32_t new_stay, const When& done);
   void note_uses(const Tile& tile, const When& done);
   bool settle(BlockId b, double now);
+  bool leave(BlockId b, double now);
   void forget_past();
 
   // Places and transfers.

@@ -39,6 +39,7 @@ struct Use {
   BlockId block{};
   StoreId store{};  // where the tile wants it
   Access access = Access::Read;
+  bool leaves = false;  // afterwards it goes home, and no place is kept for it on the chip
   bool operator==(const Use&) const = default;
 };
 

@@ -10,6 +10,7 @@
 #include "monet/base/assert.h"
 #include "monet/graph/lower.h"
 #include "monet/schedule/repeat.h"
+#include "monet/schedule/spills.h"
 #include "monet/schedule/tile_order.h"
 #include "monet/schedule/tiling_boxes.h"
 #include "monet/schedule/tiling_draft.h"
@@ -68,6 +69,7 @@ class Tiler {
     kinds_.price(in_.costs);
     if (auto reason = unpriced()) return std::move(*reason);
     assemble();
+    mark_spills(in_, out_);
     repeat(graph_, in_.iterations, out_);
     out_.kinds = kinds_.take();
     note_kinds();

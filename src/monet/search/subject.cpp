@@ -4,8 +4,11 @@
 
 namespace monet::search {
 
-Subject::Subject(Graph single_works)
-    : graph(std::move(single_works)), storage(std::make_unique<Storage>(graph)), facts(plan::facts_of(graph)) {}
+Subject::Subject(Graph single_works, std::vector<plan::SavedPlan> said)
+    : graph(std::move(single_works)),
+      saved(std::move(said)),
+      storage(std::make_unique<Storage>(graph)),
+      facts(plan::facts_of(graph)) {}
 
 Figures figures_of(const plan::Chip& chip, const plan::Decided& decided,
                    const std::variant<schedule::Evaluation, schedule::Infeasible>& outcome) {
@@ -39,7 +42,7 @@ Evaluated evaluate(const Setting& setting, const Subject& subject, const plan::P
 }
 
 plan::Plan plan_of(const Subject& subject, const std::vector<std::vector<NodeId>>& groups) {
-  plan::Plan plan;
+  plan::Plan plan{.saved = subject.saved};
   for (const std::vector<NodeId>& nodes : groups) {
     plan::Group group;
     bool has_other = false, is_prepared = false;

@@ -14,9 +14,11 @@ namespace monet::search {
 
 // A graph on a chip, to be evaluated under many plans.
 struct Subject {
-  explicit Subject(Graph single_works);
+  // `saved`: what plans of it say of saved activations; the graph is rewritten accordingly.
+  explicit Subject(Graph single_works, std::vector<plan::SavedPlan> saved = {});
 
   Graph graph;
+  std::vector<plan::SavedPlan> saved;
   std::unique_ptr<Storage> storage;
   std::vector<plan::Facts> facts;
 };
@@ -47,7 +49,7 @@ struct Evaluated {
 };
 Evaluated evaluate(const Setting& setting, const Subject& subject, const plan::Plan& plan);
 
-// A plan of these groups and nothing else: all nodes, in the order in which they run.
+// A plan of these groups and nothing else: all nodes, in the order in which they run; none: groups by default.
 plan::Plan plan_of(const Subject& subject, const std::vector<std::vector<NodeId>>& groups);
 // The groups of a decided plan.
 std::vector<std::vector<NodeId>> groups_of(const plan::Decided& decided);

@@ -64,6 +64,8 @@ ModelRequest model_for(const EvaluateRequest& request, const std::string& mode) 
   if (mode == "inference") {
     asked.train = "none";
     asked.is_inference = true;
+  } else {
+    read_savings(request.plan, asked);
   }
   return asked;
 }

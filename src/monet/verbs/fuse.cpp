@@ -93,7 +93,8 @@ class Fusing {
   }
 
   FuseRun run() {
-    Prepared prepared = prepare(model_for(request_.evaluate, request_.evaluate.mode));
+    const ModelRequest model = model_for(request_.evaluate, request_.evaluate.mode);
+    Prepared prepared = prepare(model);
     run_.mode = prepared.is_training ? "training" : "inference";
     run_.warnings.insert(run_.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
     run_.inputs.insert(run_.inputs.end(), prepared.inputs.begin(), prepared.inputs.end());
@@ -102,11 +103,12 @@ class Fusing {
     for (const Node& node : prepared.graph.nodes)
       if (node.phase == Phase::Forward) layers.push_back(node.name);
     const search::Subject subject(
-        decompose(std::move(prepared.graph), {.im2col_weight_gradient = request_.evaluate.im2col_weight_gradient}));
+        decompose(std::move(prepared.graph), {.im2col_weight_gradient = request_.evaluate.im2col_weight_gradient}),
+        model.saved);
     const search::Setting setting{run_.chip, run_.loaded.hardware, costs_};
 
     const search::Evaluated alone = price(setting, subject, "one by one", one_by_one(subject));
-    const search::Evaluated by_default = price(setting, subject, "by default", {});
+    const search::Evaluated by_default = price(setting, subject, "by default", plan_of(subject, {}));
     const bool has_costs = is_possible(by_default) || is_possible(alone);
     input_.emplace(search::FusionInput{.graph = subject.graph,
                                        .facts = subject.facts,

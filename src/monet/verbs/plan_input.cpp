@@ -30,4 +30,15 @@ plan::ParsedPlan read_plan(const PlanInput& input, const hardware::Hardware& har
   return parsed;
 }
 
+void read_savings(const std::string& plan, ModelRequest& model) {
+  if (plan.empty()) return;
+  const std::string bytes = read_file(plan);
+  if (bytes.find("saved:") == std::string::npos || !plan::looks_like_plan(bytes, plan)) return;
+  plan::ParsedPlan parsed = plan::parse_plan(bytes, plan);
+  model.saved = std::move(parsed.plan.saved);
+  model.saved_places = [parsed = std::move(parsed)](const std::string& part, Diagnostic& d) {
+    locate(parsed, part, d);
+  };
+}
+
 }  // namespace monet

@@ -7,6 +7,7 @@
 #include "monet/hardware/hardware.h"
 #include "monet/plan/plan_file.h"
 #include "monet/report/document.h"
+#include "monet/verbs/prepare.h"
 
 namespace monet {
 
@@ -21,5 +22,8 @@ struct PlanInput {
 plan::ParsedPlan read_plan(const PlanInput& input, const hardware::Hardware& hardware, const Graph& graph,
                            const std::vector<std::string>& layers, std::vector<DocumentInput>& inputs,
                            std::vector<Diagnostic>& warnings);
+
+// What a plan says of saved activations shapes the graph: it is the model's part of the plan.
+void read_savings(const std::string& plan, ModelRequest& model);
 
 }  // namespace monet

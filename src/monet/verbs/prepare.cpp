@@ -118,11 +118,8 @@ void rewrite(Prepared& p, const std::function<Graph(Graph)>& pass) {
   for (std::size_t i = 0; i < handles.size(); ++i) *handles[i] = by_name.at(names[i]);
 }
 
-void drop_saved(const ModelRequest& r, Prepared& p) {
-  if (r.recompute.empty()) return;
-  std::vector<TensorId> dropped;
-  const std::vector<TensorId> saved = saved_activations(p.graph);
-  const Uses u = uses(p.graph);
+std::vector<Dropped> dropped_by_name(const ModelRequest& r, const Graph& graph, const std::vector<TensorId>& saved) {
+  std::vector<Dropped> dropped;
   std::regex pattern;
   try {
     if (r.recompute != "all") pattern = std::regex(r.recompute, std::regex::ECMAScript);
@@ -130,14 +127,74 @@ void drop_saved(const ModelRequest& r, Prepared& p) {
     refuse("--recompute", fmt::format("'{}' is not a regular expression", r.recompute));
   }
   for (const TensorId t : saved) {
-    const std::string& name = p.graph[t].name;
-    if (u.producer[t.index()] != kNoNode &&
-        (r.recompute == "all" || (name.size() < 4096 && std::regex_search(name, pattern))))
-      dropped.push_back(t);
+    const std::string& name = graph[t].name;
+    if (r.recompute == "all" || (name.size() < 4096 && std::regex_search(name, pattern)))
+      dropped.push_back({.tensor = t, .per_consumer = r.recompute_per_consumer});
   }
   if (dropped.empty())
     refuse("--recompute", fmt::format("'{}' matches no saved activation", r.recompute), "`monet graph` lists them");
-  rewrite(p, [&](Graph g) { return recompute(std::move(g), dropped, {.per_consumer = r.recompute_per_consumer}); });
+  return dropped;
+}
+
+// What a plan says of one activation, as a rewrite of the graph; nothing where it stays as it is.
+std::optional<Dropped> dropped_as(TensorId t, const plan::SavedPlan& saved) {
+  switch (saved.saving) {
+    case plan::Saving::Keep:
+    case plan::Saving::Spill: return std::nullopt;
+    case plan::Saving::Recompute: return Dropped{.tensor = t};
+    case plan::Saving::RecomputeEach:
+    case plan::Saving::RecomputeTiles: return Dropped{.tensor = t, .per_consumer = true};
+    case plan::Saving::Narrow: return Dropped{.tensor = t, .narrow = saved.narrow};
+  }
+  return std::nullopt;
+}
+
+std::vector<Dropped> dropped_by_plan(const ModelRequest& r, const Graph& graph, const std::vector<TensorId>& saved) {
+  std::vector<const plan::SavedPlan*> says(saved.size(), nullptr);
+  std::vector<std::string> names;
+  for (const TensorId t : saved) names.push_back(graph[t].name);
+  const auto fail = [&](const plan::SavedPlan& entry, std::string message, std::string hint) {
+    Diagnostic d{.where = "saved", .message = std::move(message), .hint = std::move(hint)};
+    if (r.saved_places) r.saved_places("saved/" + entry.tensor, d);
+    throw InputError(std::move(d));
+  };
+  for (const plan::SavedPlan& entry : r.saved) {
+    bool is_used = false;
+    for (std::size_t i = 0; i < saved.size(); ++i) {
+      if (!plan::matches(entry.tensor, names[i])) continue;
+      const Element own = graph[saved[i]].format.element;
+      if (entry.saving != plan::Saving::Narrow || (is_float(own) && bits(entry.narrow) < bits(own))) {
+        is_used = true;
+        says[i] = &entry;
+      } else if (entry.tensor.find('*') == std::string::npos) {
+        fail(entry, fmt::format("'{}' is {}, for which {} is not narrower", names[i], name(own), name(entry.narrow)),
+             "");
+      }
+    }
+    if (!is_used)
+      fail(entry,
+           fmt::format("no saved activation is named '{}'{}", entry.tensor,
+                       entry.saving == plan::Saving::Narrow ? " and wider than that" : ""),
+           did_you_mean(entry.tensor, names, "`monet graph` lists them"));
+  }
+  std::vector<Dropped> dropped;
+  for (std::size_t i = 0; i < saved.size(); ++i)
+    if (says[i] != nullptr)
+      if (const auto drop = dropped_as(saved[i], *says[i])) dropped.push_back(*drop);
+  return dropped;
+}
+
+void drop_saved(const ModelRequest& r, Prepared& p) {
+  if (r.recompute.empty() && r.saved.empty()) return;
+  if (!r.recompute.empty() && !r.saved.empty())
+    refuse("--recompute", "the plan says which activations are saved", "one or the other");
+  // What nobody makes (inputs, labels) cannot be rebuilt.
+  std::vector<TensorId> saved = saved_activations(p.graph);
+  const Uses u = uses(p.graph);
+  std::erase_if(saved, [&](TensorId t) { return u.producer[t.index()] == kNoNode; });
+  const std::vector<Dropped> dropped =
+      r.saved.empty() ? dropped_by_name(r, p.graph, saved) : dropped_by_plan(r, p.graph, saved);
+  rewrite(p, [&](Graph g) { return recompute(std::move(g), dropped); });
 }
 
 void make_iteration(const ModelRequest& r, Prepared& p) {

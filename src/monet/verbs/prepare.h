@@ -7,6 +7,7 @@
 
 #include "monet/base/diagnostic.h"
 #include "monet/interpret/array.h"
+#include "monet/plan/decide.h"
 #include "monet/report/document.h"
 #include "monet/rewrite/recompute.h"
 #include "monet/training/train.h"
@@ -28,6 +29,8 @@ struct ModelRequest {
   std::string attention = "written";   // or online
   std::string recompute;               // "": none; "all" or an expression searched in saved tensors' names
   bool recompute_per_consumer = false;
+  std::vector<plan::SavedPlan> saved;  // what a plan says of saved activations, behind `recompute`
+  plan::Places saved_places;           // where it says so
   bool fold_batch_norm = false;
   std::optional<double> clip_norm;
   bool loss_scaling = false;

@@ -50,6 +50,10 @@ TEST(PlanFile, WhatIsKeptAndFetchedAheadIsReadAndWritten) {
   EXPECT_EQ(to_yaml(plan), text);
   EXPECT_FALSE(parse_plan("monet: plan\nnodes: {a: {keep: memory}}", "p.yaml").plan.nodes[0].at_lanes);
   EXPECT_THROW(parse_plan("monet: plan\nprefetch: 0", "p.yaml"), InputError);
+  const char* saved = "monet: plan\nsaved:\n  a.act: recompute\n  \"b*\": spill\n  c: f8e4m3\n";
+  EXPECT_EQ(to_yaml(parse_plan(saved, "p.yaml").plan), saved);
+  EXPECT_THROW(parse_plan("monet: plan\nsaved: {a: forget}", "p.yaml"), InputError);
+  EXPECT_THROW(parse_plan("monet: plan\nsaved: [a]", "p.yaml"), InputError);
   EXPECT_THROW(parse_plan("monet: plan\nnodes: {a: {keep: nowhere}}", "p.yaml"), InputError);
 }
 

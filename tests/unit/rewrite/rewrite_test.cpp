@@ -212,6 +212,46 @@ TEST(Recompute, SharedChainsAreRebuiltOnceAndPerConsumerChainsEach) {
   EXPECT_GT(each, shared);
 }
 
+TEST(Recompute, SomeAreRebuiltForEachReaderAndOthersOnce) {
+  const TrainingGraph t = make_training(build_model("mlp:in=6,hidden=5,layers=3,classes=3", 2), {});
+  const auto clones = [&](bool first_per_consumer) {
+    std::vector<Dropped> dropped;
+    for (const TensorId saved : saved_activations(t.graph))
+      dropped.push_back({.tensor = saved, .per_consumer = first_per_consumer == dropped.empty()});
+    const Graph g = recompute(t.graph, dropped);
+    return std::count_if(g.nodes.begin(), g.nodes.end(), [](const Node& n) { return n.phase == Phase::Recompute; });
+  };
+  const auto count = [&](bool per_consumer) {
+    const Graph g = recompute(t.graph, saved_activations(t.graph), {.per_consumer = per_consumer});
+    return std::count_if(g.nodes.begin(), g.nodes.end(), [](const Node& n) { return n.phase == Phase::Recompute; });
+  };
+  EXPECT_GE(clones(true), count(false));
+  EXPECT_LT(clones(true), count(true));
+  EXPECT_GE(clones(false), clones(true));
+}
+
+TEST(Recompute, ANarrowActivationWaitsInItsFormatAndIsWidenedForEachReader) {
+  const TrainingGraph t = make_training(build_model("mlp:in=6,hidden=5,layers=3,classes=3", 2), {});
+  std::vector<Dropped> dropped;
+  const Uses u = uses(t.graph);
+  std::uint64_t before = 0, after = 0;
+  for (const TensorId saved : saved_activations(t.graph)) {
+    before += bytes(t.graph[saved]);
+    if (u.producer[saved.index()] != kNoNode && t.graph[saved].format.element == Element::F32)
+      dropped.push_back({.tensor = saved, .narrow = Element::F8E4M3});
+  }
+  ASSERT_FALSE(dropped.empty());
+  const Graph g = recompute(t.graph, dropped);
+  EXPECT_EQ(faults(g), std::vector<std::string>{});
+  for (const TensorId saved : saved_activations(g)) after += bytes(g[saved]);
+  std::uint64_t won = 0;
+  for (const Dropped& d : dropped) won += bytes(t.graph[d.tensor]) * 3 / 4;
+  EXPECT_EQ(before - won, after);
+  // The interpreter rounds to no float format, so that nothing else may differ.
+  const Values<double> values = initial_values<double>(t.graph, 3);
+  EXPECT_EQ(run<double>(t.graph, values), run<double>(g, values));
+}
+
 TEST(Passes, RunInOrderAndAreSeen) {
   Builder b("p");
   const TensorId x = b.source("x", {2}, kF32, Category::Input);

@@ -126,6 +126,28 @@ TEST(Schedule, OneTransferServesTwoStoresOnABus) {
   EXPECT_EQ(t.tiles[1].start, 5);
 }
 
+TEST(Schedule, WhatLeavesAfterAUseGoesHomeAndGivesItsPlaceBack) {
+  Problem p = small();
+  p.blocks = {{.bytes = 40}, {.bytes = 40}};
+  add(p, 0, 10, {{.block = BlockId{0}, .store = StoreId{1}, .access = Access::Write, .leaves = true}});
+  add(p, 0, 10, {{BlockId{1}, StoreId{1}, Access::Write}});
+  add(p, 0, 10, {{BlockId{1}, StoreId{1}}});
+  add(p, 0, 10, {{BlockId{0}, StoreId{1}}});
+  const Timeline t = std::get<Timeline>(schedule(p));
+  ASSERT_EQ(t.transfers.size(), 2u);
+  EXPECT_EQ(t.transfers[0].purpose, Purpose::Spill);
+  EXPECT_EQ(t.transfers[0].to, p.machine.home);
+  EXPECT_EQ(t.transfers[0].start, 10);
+  EXPECT_EQ(t.transfers[1].purpose, Purpose::Fetch);
+  // It is on the chip until it is home, and again when it is wanted.
+  std::vector<std::pair<double, double>> stays;
+  for (const Stay& s : t.stays)
+    if (s.block == BlockId{0} && s.store == StoreId{1}) stays.emplace_back(s.from, s.to);
+  ASSERT_EQ(stays.size(), 2u);
+  EXPECT_EQ(stays[0].second, t.transfers[0].end);
+  EXPECT_GE(stays[1].first, stays[0].second);
+}
+
 // 60 bytes in a row: block 1 must go, though block 0 is used later, as what is left beside it is not enough.
 Problem one_must_go(bool is_kept) {
   Problem p = small();
