@@ -22,6 +22,7 @@ ROOMS = {
     "base": (0, ""),
     "numeric": (1, "base"),
     "solve": (1, "base"),
+    "store": (1, "base"),
     "work": (2, "base numeric"),
     "graph": (3, "base numeric work"),
     "hardware": (3, "base numeric work"),
@@ -36,8 +37,8 @@ ROOMS = {
     "replay": (8, "base numeric work graph hardware cost interpret plan schedule"),
     "search": (9, "base numeric work solve graph hardware cost rewrite plan schedule"),
     "report": (10, "base numeric work graph hardware cost plan schedule"),
-    "verbs": (11, "base numeric work graph hardware cost interpret onnx models training rewrite plan schedule replay search report"),
-    "cli": (12, "base numeric work graph hardware cost interpret onnx models training rewrite plan schedule replay search report verbs"),
+    "verbs": (11, "base numeric solve store work graph hardware cost interpret onnx models training rewrite plan schedule replay search report"),
+    "cli": (12, "base numeric solve store work graph hardware cost interpret onnx models training rewrite plan schedule replay search report verbs"),
 }
 
 # First part of a third-party include: rooms whose .cpp files may have it.
@@ -49,6 +50,7 @@ THIRD_PARTY = {
     "yaml-cpp": {"base"},
     "zlib.h": {"base"},
     "coin": {"solve"},
+    "sqlite3.h": {"store"},
 }
 
 # Headers that exist to let a third-party header in, for their own room only.

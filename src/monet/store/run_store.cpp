@@ -1,0 +1,200 @@
+// The only file that knows SQLite.
+#include "monet/store/run_store.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <utility>
+
+#include "monet/base/assert.h"
+#include "monet/base/diagnostic.h"
+
+namespace monet::store {
+namespace {
+
+constexpr int kApplication = 0x4d4f4e45;  // SQLite's application_id: who made the file
+
+[[noreturn]] void refuse(const std::string& path, std::string message, std::string hint) {
+  throw InputError(Diagnostic{.file = path, .message = std::move(message), .hint = std::move(hint)});
+}
+
+std::string quoted(std::string_view name) {
+  std::string out = "\"";
+  for (const char c : name) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+}  // namespace
+
+struct RunStore::Database {
+  // A prepared statement, ready to be run again and again.
+  class Statement {
+   public:
+    Statement(Database& database, const std::string& sql) : database_(database) {
+      database.check(sqlite3_prepare_v2(database.handle, sql.c_str(), -1, &statement_, nullptr));
+    }
+    ~Statement() { sqlite3_finalize(statement_); }
+    Statement(const Statement&) = delete;
+    Statement& operator=(const Statement&) = delete;
+
+    void bind(int at, std::string_view text) {
+      database_.check(sqlite3_bind_text(statement_, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
+    }
+    void bind(int at, double value) { database_.check(sqlite3_bind_double(statement_, at, value)); }
+    void bind_nothing(int at) { database_.check(sqlite3_bind_null(statement_, at)); }
+    bool step() {  // true: there is a row
+      const int code = sqlite3_step(statement_);
+      if (code != SQLITE_ROW && code != SQLITE_DONE) database_.check(code);
+      return code == SQLITE_ROW;
+    }
+    void reset() { sqlite3_reset(statement_); }
+    std::string text(int column) const {
+      const auto* bytes = sqlite3_column_text(statement_, column);
+      return bytes == nullptr ? ""
+                              : std::string(reinterpret_cast<const char*>(bytes),
+                                            static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+    }
+    double number(int column) const { return sqlite3_column_double(statement_, column); }
+
+   private:
+    Database& database_;
+    sqlite3_stmt* statement_ = nullptr;
+  };
+
+  explicit Database(std::string file) : path(std::move(file)) {
+    const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    if (code != SQLITE_OK) close_and_refuse(code);
+  }
+  ~Database() {
+    find.reset();
+    insert.reset();
+    sqlite3_close(handle);
+  }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  void close_and_refuse(int code) {
+    const std::string message = handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code);
+    sqlite3_close(handle);
+    handle = nullptr;
+    refuse(path, message, "is the folder there, and may it be written?");
+  }
+
+  void check(int code) const {
+    if (code == SQLITE_OK) return;
+    const std::string message = sqlite3_errmsg(handle);
+    switch (code & 0xff) {
+      case SQLITE_BUSY:
+      case SQLITE_LOCKED: refuse(path, "another run has it open", "wait for it, or choose another --out");
+      case SQLITE_NOTADB: refuse(path, "this is no run store", "choose another --out");
+      case SQLITE_CORRUPT: refuse(path, "the run store is damaged", "choose another --out, or remove the file");
+      case SQLITE_FULL:
+        refuse(path, "the disk is full", "what was saved before is in the file: make room, then --resume");
+      case SQLITE_READONLY:
+      case SQLITE_IOERR:
+      case SQLITE_CANTOPEN:
+        refuse(path, fmt::format("cannot be written: {}", message),
+               "what was saved before is in the file: mend it, then --resume");
+      default: refuse(path, message, "");
+    }
+  }
+
+  void run(const std::string& sql) { check(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr)); }
+  std::string ask(const std::string& sql) {
+    Statement s(*this, sql);
+    return s.step() ? s.text(0) : "";
+  }
+
+  std::string path;
+  sqlite3* handle = nullptr;
+  std::size_t columns = 0, rows = 0;
+  std::unique_ptr<Statement> find, insert;
+  bool is_open = false;  // a transaction
+};
+
+RunStore::RunStore(const std::string& path, const std::string& question, const std::vector<std::string>& columns)
+    : database_(std::make_unique<Database>(path)) {
+  Database& d = *database_;
+  d.columns = columns.size();
+  // Whoever opens it holds it until the end.
+  d.run("PRAGMA locking_mode = EXCLUSIVE");
+  d.run("BEGIN EXCLUSIVE");
+  const std::string application = d.ask("PRAGMA application_id");
+  if (d.ask("SELECT count(*) FROM sqlite_master") == "0") {
+    std::string kinds;
+    for (const std::string& c : columns) kinds += fmt::format(", {} REAL", quoted(c));
+    d.run(fmt::format("PRAGMA application_id = {}", kApplication));
+    d.run("CREATE TABLE question (text TEXT NOT NULL)");
+    d.run(fmt::format("CREATE TABLE points (key TEXT PRIMARY KEY NOT NULL, reason TEXT NOT NULL{}) WITHOUT ROWID",
+                      kinds));
+    Database::Statement ask(d, "INSERT INTO question VALUES (?)");
+    ask.bind(1, question);
+    ask.step();
+  } else if (application != std::to_string(kApplication)) {
+    refuse(path, "this is a database, but no run store", "choose another --out");
+  } else if (d.ask("SELECT text FROM question") != question) {
+    refuse(path, "it holds results of another model, chip or choice of decisions", "choose another --out");
+  }
+  d.run("COMMIT");
+  d.rows = static_cast<std::size_t>(std::stoull(d.ask("SELECT count(*) FROM points")));
+  std::string list, marks;
+  for (const std::string& c : columns) {
+    list += ", " + quoted(c);
+    marks += ", ?";
+  }
+  d.find = std::make_unique<Database::Statement>(d, fmt::format("SELECT reason{} FROM points WHERE key = ?", list));
+  d.insert = std::make_unique<Database::Statement>(
+      d, fmt::format("INSERT OR IGNORE INTO points (key, reason{}) VALUES (?, ?{})", list, marks));
+}
+
+RunStore::~RunStore() {
+  try {
+    save();
+  } catch (const InputError&) {
+    // Nobody can be told any more; what was saved before is safe.
+  }
+}
+
+std::size_t RunStore::size() const { return database_->rows; }
+
+std::optional<RunStore::Row> RunStore::find(std::string_view key) const {
+  Database::Statement& s = *database_->find;
+  s.reset();
+  s.bind(1, key);
+  std::optional<Row> out;
+  if (s.step()) {
+    out.emplace(Row{.key = std::string(key), .reason = s.text(0)});
+    if (out->reason.empty())
+      for (std::size_t c = 0; c < database_->columns; ++c) out->values.push_back(s.number(static_cast<int>(c) + 1));
+  }
+  s.reset();
+  return out;
+}
+
+void RunStore::add(const Row& row) {
+  Database& d = *database_;
+  MONET_ASSERT(row.values.size() == (row.reason.empty() ? d.columns : 0), "a value for every column");
+  if (!d.is_open) d.run("BEGIN");
+  d.is_open = true;
+  Database::Statement& s = *d.insert;
+  s.reset();
+  s.bind(1, row.key);
+  s.bind(2, row.reason);
+  for (std::size_t c = 0; c < d.columns; ++c)
+    if (row.values.empty())
+      s.bind_nothing(static_cast<int>(c) + 3);
+    else
+      s.bind(static_cast<int>(c) + 3, row.values[c]);
+  s.step();
+  s.reset();
+  d.rows += static_cast<std::size_t>(sqlite3_changes(d.handle));
+}
+
+void RunStore::save() {
+  Database& d = *database_;
+  if (!d.is_open) return;
+  d.is_open = false;
+  d.run("COMMIT");
+}
+
+}  // namespace monet::store

@@ -1,0 +1,40 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace monet::store {
+
+// What a long search has found so far, in one SQLite file: a row for every point, by a key that says which one it is.
+// Whatever was saved is there after a crash or a kill; what was added since is not, and nothing else is lost. The file
+// is held by one process at a time.
+class RunStore {
+ public:
+  struct Row {
+    std::string key{};
+    std::string reason{};          // why the point is not possible; empty: it is
+    std::vector<double> values{};  // one for each column; none where it is not possible
+    bool operator==(const Row&) const = default;
+  };
+
+  // Opens the file, or makes it. `question`: all that the rows depend on. Throws InputError if the file is no store,
+  // belongs to another question, is held by another process or cannot be written.
+  RunStore(const std::string& path, const std::string& question, const std::vector<std::string>& columns);
+  ~RunStore();  // saves
+  RunStore(const RunStore&) = delete;
+  RunStore& operator=(const RunStore&) = delete;
+
+  std::size_t size() const;
+  std::optional<Row> find(std::string_view key) const;
+  void add(const Row& row);  // one that is there already stays as it is
+  void save();
+
+ private:
+  struct Database;
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace monet::store

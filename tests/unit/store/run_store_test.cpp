@@ -1,0 +1,94 @@
+#include "monet/store/run_store.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "monet/base/diagnostic.h"
+
+namespace monet::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunStoreTest : public testing::Test {
+ protected:
+  RunStoreTest() {
+    std::string name = (fs::temp_directory_path() / "monet_store_XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    path_ = folder_ / "points.sqlite";
+  }
+  ~RunStoreTest() override { fs::remove_all(folder_); }
+
+  std::string refusal(const std::string& question = "q") const {
+    try {
+      const RunStore store(path_.string(), question, {"a", "b"});
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "";
+  }
+
+  fs::path folder_, path_;
+};
+
+TEST_F(RunStoreTest, GivesBackWhatWasSavedToTheBit) {
+  const RunStore::Row possible{.key = "0110", .values = {0.1, 1e300}},
+      not_possible{.key = "1", .reason = "no \"room\""};
+  {
+    RunStore store(path_.string(), "q", {"a", "b"});
+    EXPECT_EQ(store.size(), 0u);
+    store.add(possible);
+    store.add(not_possible);
+    EXPECT_EQ(store.find("0110"), possible);
+  }
+  RunStore store(path_.string(), "q", {"a", "b"});
+  EXPECT_EQ(store.size(), 2u);
+  EXPECT_EQ(store.find("0110"), possible);
+  EXPECT_EQ(store.find("1"), not_possible);
+  EXPECT_EQ(store.find("2"), std::nullopt);
+  store.add({.key = "1", .values = {1, 2}});  // is there already
+  EXPECT_EQ(store.find("1"), not_possible);
+  EXPECT_EQ(store.size(), 2u);
+}
+
+TEST_F(RunStoreTest, RefusesWhatIsNotItsOwn) {
+  { const RunStore store(path_.string(), "q", {"a", "b"}); }
+  EXPECT_NE(refusal("another").find("another model, chip or choice"), std::string::npos);
+  EXPECT_EQ(refusal(), "");
+  std::ofstream(path_) << "this is a text of more than sixteen letters";
+  EXPECT_NE(refusal().find("no run store"), std::string::npos);
+  path_ = folder_ / "no" / "folder.sqlite";
+  EXPECT_NE(refusal().find("is the folder there"), std::string::npos);
+}
+
+TEST_F(RunStoreTest, IsHeldByOneProcessAtATime) {
+  const RunStore store(path_.string(), "q", {"a", "b"});
+  EXPECT_NE(refusal().find("another run has it open"), std::string::npos);
+}
+
+TEST_F(RunStoreTest, KeepsWhatWasSavedWhenItsProcessIsKilled) {
+  { const RunStore store(path_.string(), "q", {"a", "b"}); }
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    RunStore store(path_.string(), "q", {"a", "b"});
+    store.add({.key = "saved", .values = {1, 2}});
+    store.save();
+    store.add({.key = "not saved", .values = {3, 4}});
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  RunStore store(path_.string(), "q", {"a", "b"});
+  EXPECT_EQ(store.size(), 1u);
+  EXPECT_TRUE(store.find("saved"));
+}
+
+}  // namespace
+}  // namespace monet::store
