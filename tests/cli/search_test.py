@@ -1,9 +1,14 @@
-"""What `monet fuse` and plans with savings promise.
+"""What `monet fuse`, `monet checkpoint` and plans with savings promise.
 
     python3 search_test.py MONET [unittest arguments]
 """
+import json
 import pathlib
+import random
+import signal
+import subprocess
 import sys
+import time
 import unittest
 
 import commands_test
@@ -56,6 +61,122 @@ class Savings(Commands):
                                ("layer1.0.bn1.act: f64", "for which f64 is not narrower")):
             self.write("plan.yaml", f"monet: plan\nsaved:\n  {saved}\n")
             self.assertIn(message, self.refused("evaluate", *self.MODEL, "--on", CHIP, "--plan", "plan.yaml"))
+
+
+class Checkpoints(Commands):
+    MODEL = ("resnet18:image=32,width=8,classes=10", "--batch", "16", "--least-share", "0.02")
+    FEW = ("mlp:in=64,hidden=32,layers=5,classes=8", "--batch", "64")
+
+    def search(self, *more, model=MODEL, exit_code=0):
+        return self.document("checkpoint", *model, "--on", CHIP, *more, exit_code=exit_code)
+
+    def test_points_of_the_front_are_plans_that_evaluate_to_the_same(self):
+        result = self.search("--evaluations", "60", "--out", "run")["result"]
+        self.assertEqual(60, result["evaluations"])
+        for index in result["front"][:3]:
+            point = result["points"][index]
+            evaluated = self.result("evaluate", *self.MODEL[:3], "--on", CHIP, "--plan", f"run/plans/{index}.yaml")
+            for key in ("latency_cycles", "energy_pj", "peak_total_bytes", "peak_memory_bytes"):
+                self.assertEqual(point[key], evaluated[key])
+        self.assertIn("the schedule is right",
+                      self.ok("verify", *self.MODEL[:3], "--on", CHIP, "--plan", f"run/plans/{result['front'][-1]}.yaml"))
+
+    def test_the_front_is_that_of_its_points(self):
+        result = self.search("--evaluations", "60")["result"]
+        keys = ("latency_cycles", "energy_pj", "peak_total_bytes")
+        points = [tuple(p[k] for k in keys) for p in result["points"] if p["feasible"]]
+        front = {tuple(result["points"][i][k] for k in keys) for i in result["front"]}
+        dominated = lambda p: any(q != p and all(a <= b for a, b in zip(q, p)) for q in points)
+        self.assertEqual({p for p in points if not dominated(p)}, front)
+
+    def test_all_decisions_are_tried_where_there_are_few(self):
+        result = self.search("--strategy", "exhaustive", model=self.FEW)["result"]
+        self.assertTrue(result["exact"])
+        self.assertEqual(2 ** len(result["activations"]), result["evaluations"])
+        searched = self.search("--evaluations", "1000", model=self.FEW)["result"]
+        figures = lambda r: {tuple(r["points"][i][k] for k in ("latency_cycles", "energy_pj", "peak_total_bytes"))
+                             for i in r["front"]}
+        self.assertEqual(figures(result), figures(searched))
+
+    def test_what_fits_is_the_fastest_that_does(self):
+        result = self.search("--strategy", "exhaustive", model=self.FEW)["result"]
+        peaks = sorted(p["peak_total_bytes"] for p in result["points"])
+        limit = peaks[len(peaks) // 3]
+        fit = self.search("--strategy", "exhaustive", "--fit", str(int(limit)), model=self.FEW)["result"]["fit"]
+        best = min(p["latency_cycles"] for p in result["points"] if p["peak_total_bytes"] <= limit)
+        self.assertEqual(best, result["points"][fit["point"]]["latency_cycles"])
+        refused = self.search("--fit", "1kB", model=self.FEW, exit_code=1)["result"]
+        self.assertFalse(refused["fit"]["feasible"])
+        self.assertEqual([], refused["front"])
+
+    def test_more_ways_to_decide_are_tried(self):
+        result = self.search("--decide", "recompute,recompute_each,recompute_tiles,spill,f8e4m3", "--evaluations", "80")["result"]
+        words = {word for point in result["points"] for word in point["decision"].values()}
+        self.assertEqual({"recompute", "recompute_each", "recompute_tiles", "spill", "f8e4m3"}, words)
+
+    def test_groups_of_a_plan_are_kept(self):
+        self.ok("fuse", *self.MODEL[:3], "--on", CHIP, "--out", "fused")
+        fused = self.result("evaluate", *self.MODEL[:3], "--on", CHIP, "--plan", "fused/plan.yaml")
+        result = self.search("--plan", "fused/plan.yaml", "--strategy", "baselines")["result"]
+        kept = next(p for p in result["points"] if not p["decision"])
+        self.assertEqual(fused["latency_cycles"], kept["latency_cycles"])
+
+    def test_the_same_bytes_on_any_number_of_threads(self):
+        documents = [self.search("--evaluations", "50", "--threads", n) for n in ("1", "2", "4")]
+        for document in documents:
+            document.pop("run")
+        self.assertEqual(documents[0], documents[1])
+        self.assertEqual(documents[0], documents[2])
+
+    def test_nothing_is_lost_when_it_is_killed_twenty_times(self):
+        arguments = ["--evaluations", "300", "--quiet"]
+        whole = self.search(*arguments)
+        draw, kills = random.Random(1), 0
+        command = [commands_test.MONET, "checkpoint", *self.MODEL, "--on", CHIP, *arguments, "--out", "run", "--resume", "--json"]
+        while kills < 20:
+            process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                process.wait(draw.uniform(0.05, 0.3))
+                break  # it was done before
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                kills += 1
+        self.assertGreater(kills, 5)
+        resumed = self.search(*arguments, "--out", "run", "--resume")
+        for document in (whole, resumed):
+            document.pop("run")
+        self.assertEqual(whole, resumed)
+
+    def test_an_interrupt_saves_what_was_found(self):
+        command = [commands_test.MONET, "checkpoint", *self.MODEL, "--on", CHIP, "--evaluations", "100000", "--out", "run"]
+        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        self.assertEqual(130, process.returncode)
+        self.assertIn("stopped early", out)
+        result = json.loads((self.folder / "run/result.json").read_text())["result"]
+        self.assertTrue(result["stopped"])
+        self.assertTrue(result["front"])
+        self.assertTrue((self.folder / f"run/plans/{result['front'][0]}.yaml").exists())
+
+    def test_what_is_there_is_not_overwritten(self):
+        self.ok("checkpoint", *self.FEW, "--on", CHIP, "--evaluations", "10", "--out", "run")
+        self.assertIn("--resume goes on with them", self.refused("checkpoint", *self.FEW, "--on", CHIP, "--out", "run"))
+        self.assertIn("another model, chip or choice",
+                      self.refused("checkpoint", *self.MODEL, "--on", CHIP, "--out", "run", "--resume"))
+
+    def test_bad_values_are_refused_with_their_flag(self):
+        for arguments, message in ((("--strategy", "nsga3"), "did you mean 'nsga2'?"),
+                                   (("--decide", "forget"), "--decide: error: unknown value 'forget'"),
+                                   (("--memory", "buffer"), "known: total, dram"),
+                                   (("--fit", "12 apples"), "is not a number of bytes"),
+                                   (("--least-share", "2"), "from 0 to 1"),
+                                   (("--resume",), "name the folder"),
+                                   (("--mode", "inference"), "an inference saves nothing"),
+                                   (("--train", "none"), "nothing is trained")):
+            self.assertIn(message, self.refused("checkpoint", *self.FEW, "--on", CHIP, *arguments))
 
 
 class Fusion(Commands):

@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace monet {
 
@@ -51,9 +54,24 @@ class Deadline {
 
 // How far a computation is, for another thread to look at.
 struct Progress {
+  std::atomic<const char*> parts = "layers";     // what is counted
   std::atomic<std::size_t> done = 0, total = 0;  // parts of it
   std::atomic<std::uint64_t> steps = 0;          // small ones, over all parts
   std::atomic<double> expected = 0;              // of them, as far as is known
+
+  // Words on how it stands.
+  void say(std::string words) {
+    const std::lock_guard lock(mutex_);
+    words_ = std::move(words);
+  }
+  std::string said() const {
+    const std::lock_guard lock(mutex_);
+    return words_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string words_;
 };
 
 struct Watch {

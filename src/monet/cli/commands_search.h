@@ -1,5 +1,6 @@
 #pragma once
 #include "monet/cli/commands.h"
+#include "monet/verbs/checkpoint.h"
 #include "monet/verbs/fuse.h"
 
 // The verbs that search.
@@ -11,6 +12,12 @@ struct FuseCommand {
   std::string out{};  // a folder for the result and the plan
 };
 
+struct CheckpointCommand {
+  CheckpointRequest request{};
+  std::string out{};  // a folder for the result, the evaluations and the plans
+};
+
 int run_fuse(const FuseCommand& command, const Output& output);
+int run_checkpoint(const CheckpointCommand& command, const Output& output);
 
 }  // namespace monet::cli

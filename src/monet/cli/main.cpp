@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <map>
 #include <new>
 
 #include "monet/base/nearest.h"
@@ -30,6 +31,30 @@ double seconds(const std::string& flag, const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || value > 1e9)
     throw InputError(Diagnostic{.where = flag, .message = fmt::format("'{}' is not a number of seconds", text)});
+  return value;
+}
+
+// Bytes: "13000000", "13MB", "12 MiB".
+double byte_size(const std::string& flag, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string unit(end, text.data() + text.size());
+  std::erase(unit, ' ');
+  const std::map<std::string, double> units{{"", 1},     {"B", 1},         {"kB", 1e3},      {"MB", 1e6},
+                                            {"GB", 1e9}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
+  const auto scale = units.find(unit);
+  if (error != std::errc{} || scale == units.end() || !(value > 0) || value > 1e18)
+    throw InputError(Diagnostic{.where = flag,
+                                .message = fmt::format("'{}' is not a number of bytes", text),
+                                .hint = "as in 13000000, 13MB or 12MiB"});
+  return value * scale->second;
+}
+
+double share(const std::string& flag, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0) || value > 1)
+    throw InputError(Diagnostic{.where = flag, .message = fmt::format("'{}' is not a number from 0 to 1", text)});
   return value;
 }
 
@@ -368,6 +393,50 @@ int parse_and_run(int argc, char** argv) {
       fuse_command.request.evaluations = static_cast<std::size_t>(positive("--evaluations", fuse_evaluations));
     if (!fuse_time.empty()) fuse_command.request.seconds = seconds("--time", fuse_time);
     code = run_fuse(fuse_command, output);
+  });
+
+  CheckpointCommand checkpoint_command;
+  RawEvaluate raw_checkpoint;
+  std::string checkpoint_evaluations, checkpoint_time, checkpoint_fit, checkpoint_seed, checkpoint_share;
+  CLI::App* checkpoint = app.add_subcommand(
+      "checkpoint", "which saved activations to keep, recompute or spill: the front of latency, energy and memory");
+  add_evaluate_options(*checkpoint, checkpoint_command.request.evaluate, raw_checkpoint);
+  checkpoint->get_option("--plan")->description(
+      "groups of the iteration as it is: a plan (docs/plan.md), as fuse writes it");
+  checkpoint
+      ->add_option("--strategy", checkpoint_command.request.strategy,
+                   "nsga2, exhaustive, baselines, or one of them by name (docs/checkpoint.md)")
+      ->capture_default_str();
+  checkpoint
+      ->add_option("--decide", checkpoint_command.request.decide,
+                   "what may be done beside keeping: recompute, recompute_each, recompute_tiles, spill, a format "
+                   "(f8e4m3, …), between commas")
+      ->capture_default_str();
+  checkpoint->add_option("--least-share", checkpoint_share,
+                         "activations below this part of all saved bytes are kept (default 0.001)");
+  checkpoint
+      ->add_option("--memory", checkpoint_command.request.memory, "whose peak counts: total, or a memory of the chip")
+      ->capture_default_str();
+  checkpoint->add_option("--fit", checkpoint_fit,
+                         "BYTES (or 13MB, 12MiB): the least slowdown whose peak is not above it");
+  checkpoint->add_option("--evaluations", checkpoint_evaluations, "at most so many (default 1000)");
+  checkpoint->add_option("--time", checkpoint_time, "seconds; then the best found so far is given");
+  checkpoint->add_option("--seed", checkpoint_seed, "of the search (default 1)");
+  checkpoint->add_option(
+      "--out", checkpoint_command.out,
+      "write result.json, points.csv, plans (for evaluate --plan) and every evaluation into this folder");
+  checkpoint->add_flag("--resume", checkpoint_command.request.resume, "go on with the evaluations in --out");
+  add_output_options(*checkpoint, output);
+  checkpoint->callback([&] {
+    CheckpointRequest& r = checkpoint_command.request;
+    finish(r.evaluate, raw_checkpoint);
+    if (!checkpoint_evaluations.empty())
+      r.evaluations = static_cast<std::size_t>(positive("--evaluations", checkpoint_evaluations));
+    if (!checkpoint_time.empty()) r.seconds = seconds("--time", checkpoint_time);
+    if (!checkpoint_fit.empty()) r.fit_bytes = byte_size("--fit", checkpoint_fit);
+    if (!checkpoint_seed.empty()) r.seed = static_cast<std::uint64_t>(positive("--seed", checkpoint_seed));
+    if (!checkpoint_share.empty()) r.least_share = share("--least-share", checkpoint_share);
+    code = run_checkpoint(checkpoint_command, output);
   });
 
   std::string first_run, second_run;

@@ -15,7 +15,10 @@ std::string status_text(const Progress& progress, const Deadline& deadline, doub
   const auto steps = static_cast<double>(progress.steps.load());
   const auto done = static_cast<double>(progress.done.load()), total = static_cast<double>(progress.total.load());
   const double expected = progress.expected.load();
-  std::string line = fmt::format("{:.0f}/{:.0f} layers", done, total);
+  std::string line = fmt::format("{:.0f}/{:.0f} {}", done, total, progress.parts.load());
+  const bool counts_parts = steps == 0 && std::string_view(progress.parts.load()) != "layers";
+  if (counts_parts && done > 0 && seconds > 0) line += fmt::format(", {:.3g}/s", done / seconds);
+  if (const std::string said = progress.said(); !said.empty()) line += ", " + said;
   if (steps > 0 && seconds > 0) {
     line += expected > 0 ? fmt::format(", {} of {} loop orderings", quantity(steps), quantity(expected))
                          : fmt::format(", {} partial mappings", quantity(steps));

@@ -1,38 +1,123 @@
 #include "monet/search/checkpoint.h"
 
+#include <algorithm>
+#include <unordered_map>
+
 #include "monet/base/assert.h"
+#include "monet/base/diagnostic.h"
 #include "monet/base/parallel.h"
 #include "monet/graph/saved.h"
-#include "monet/rewrite/recompute.h"
+#include "monet/plan/default_groups.h"
+#include "monet/plan/order.h"
+#include "monet/search/savings.h"
+#include "monet/solve/partition.h"
 
 namespace monet::search {
 
 Checkpointing::Checkpointing(Graph training, const Setting& setting, const CheckpointOptions& options)
     : training_(std::move(training)), setting_(setting), options_(options) {
+  MONET_ASSERT(!options.allowed.empty() && options.allowed[0].saving == plan::Saving::Keep,
+               "keeping is the first choice");
   setting_.costs.threads = 1;
   setting_.costs.priced = &priced_;
   const Uses u = uses(training_);
   const std::vector<TensorId> saved = saved_activations(training_);
   for (const TensorId t : saved) saved_bytes_ += static_cast<double>(bytes(training_[t]));
   // What nobody makes (inputs, labels) cannot be rebuilt.
-  for (const TensorId t : saved)
-    if (const auto size = static_cast<double>(bytes(training_[t]));
-        u.producer[t.index()] != kNoNode && size >= options.least_share * saved_bytes_)
-      activations_.push_back({t, training_[t].name, size});
+  for (const TensorId t : saved) {
+    const auto size = static_cast<double>(bytes(training_[t]));
+    if (u.producer[t.index()] == kNoNode || size < options.least_share * saved_bytes_) continue;
+    SavedActivation a{.tensor = t, .name = training_[t].name, .bytes = size};
+    for (std::uint16_t c = 0; c < options.allowed.size(); ++c)
+      if (applies_to(training_[t], options.allowed[c])) a.choices.push_back(c);
+    if (a.choices.size() > 1) activations_.push_back(std::move(a));
+  }
 }
 
-Graph Checkpointing::rewritten(const solve::Choices& decision) const {
+std::vector<std::uint16_t> Checkpointing::choices() const {
+  std::vector<std::uint16_t> out;
+  for (const SavedActivation& a : activations_) out.push_back(static_cast<std::uint16_t>(a.choices.size()));
+  return out;
+}
+
+solve::Choices Checkpointing::all_of(plan::Saving saving) const {
+  solve::Choices out(activations_.size(), 0);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    for (std::uint16_t c = 0; c < activations_[i].choices.size(); ++c)
+      if (options_.allowed[activations_[i].choices[c]].saving == saving) out[i] = c;
+  return out;
+}
+
+std::vector<plan::SavedPlan> Checkpointing::savings(const solve::Choices& decision) const {
   MONET_ASSERT(decision.size() == activations_.size(), "a decision for every activation");
-  std::vector<TensorId> dropped;
-  for (std::size_t i = 0; i < decision.size(); ++i)
-    if (decision[i] == static_cast<std::uint16_t>(Saving::Recompute)) dropped.push_back(activations_[i].tensor);
-  return decompose(dropped.empty() ? training_ : recompute(training_, dropped), options_.decompose);
+  std::vector<plan::SavedPlan> out;
+  for (std::size_t i = 0; i < decision.size(); ++i) {
+    if (decision[i] == 0) continue;
+    out.push_back(options_.allowed[activations_[i].choices[decision[i]]]);
+    out.back().tensor = activations_[i].name;
+  }
+  return out;
+}
+
+Subject Checkpointing::subject(const solve::Choices& decision) const {
+  std::vector<plan::SavedPlan> saved = savings(decision);
+  std::vector<Dropped> dropped;
+  for (std::size_t i = 0, next = 0; i < decision.size(); ++i)
+    if (decision[i] != 0)
+      if (const auto drop = dropped_as(activations_[i].tensor, saved[next++])) dropped.push_back(*drop);
+  return Subject(decompose(dropped.empty() ? training_ : recompute(training_, dropped), options_.decompose),
+                 std::move(saved));
+}
+
+plan::Plan Checkpointing::plan(const Subject& subject) const {
+  plan::Plan by_default{.saved = subject.saved, .nodes = options_.plan.nodes, .prefetch = options_.plan.prefetch};
+  if (options_.plan.groups.empty()) return by_default;
+  std::unordered_map<std::string_view, std::size_t> group_of;
+  for (std::size_t g = 0; g < options_.plan.groups.size(); ++g)
+    for (const std::string& node : options_.plan.groups[g].nodes) group_of.emplace(node, g);
+  std::vector<std::vector<std::uint32_t>> groups(options_.plan.groups.size());
+  for (std::uint32_t n = 0; n < subject.graph.nodes.size(); ++n)
+    if (const auto at = group_of.find(subject.graph.nodes[n].name); at != group_of.end())
+      groups[at->second].push_back(n);
+  const std::vector<std::vector<NodeId>> before = plan::predecessors(subject.graph, *subject.storage);
+  std::vector<plan::Order> orders;
+  for (const plan::Group& g : options_.plan.groups) orders.push_back(g.order);
+  for (const plan::ChosenGroup& added : plan::default_groups(subject.graph, subject.facts, before)) {
+    groups.emplace_back();
+    orders.push_back(added.order);
+    for (const NodeId n : added.nodes)
+      if (!group_of.contains(subject.graph[n].name)) groups.back().push_back(n.value);
+  }
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  for (std::uint32_t n = 0; n < before.size(); ++n)
+    for (const NodeId p : before[n]) edges.emplace_back(p.value, n);
+  std::vector<const std::vector<std::uint32_t>*> parts;
+  std::vector<plan::Order> part_orders;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    if (!groups[g].empty()) {
+      parts.push_back(&groups[g]);
+      part_orders.push_back(orders[g]);
+    }
+  const std::vector<std::uint32_t> order =
+      solve::order_of_groups(static_cast<std::uint32_t>(subject.graph.nodes.size()), edges, parts);
+  // What is rebuilt may need what a group makes that waits for it: then all are fused anew.
+  if (order.size() < parts.size()) return by_default;
+  plan::Plan out = by_default;
+  for (const std::uint32_t g : order) {
+    out.groups.push_back({.order = part_orders[g]});
+    for (const std::uint32_t n : *parts[g]) out.groups.back().nodes.push_back(subject.graph.nodes[n].name);
+  }
+  return out;
 }
 
 Figures Checkpointing::figures(const solve::Choices& decision) const {
-  const Subject subject(rewritten(decision));
-  const Evaluated e = evaluate(setting_, subject, {});
-  return figures_of(setting_.chip, e.decided, e.outcome);
+  try {
+    const Subject s = subject(decision);
+    const Evaluated e = evaluate(setting_, s, plan(s));
+    return figures_of(setting_.chip, e.decided, e.outcome);
+  } catch (const InputError& error) {  // the plan is not legal for what the decision makes of the graph
+    return Figures{.reason = error.what()};
+  }
 }
 
 std::vector<Figures> Checkpointing::figures(std::span<const solve::Choices> decisions) const {

@@ -12,22 +12,23 @@
 
 namespace monet::search {
 
-// Which saved activations to keep until the backward pass needs them, and which to forget and rebuild. Every decision
-// is judged by the whole model: the graph is rewritten, broken up, planned, cut into tiles and scheduled.
-
-// What happens to one saved activation.
-enum class Saving : std::uint16_t { Keep, Recompute };
-inline constexpr std::uint16_t kSavings = 2;
+// What becomes of each saved activation until the backward pass needs it. Every decision is judged by the whole model:
+// the graph is rewritten, broken up, fused anew, cut into tiles and scheduled.
 
 struct SavedActivation {
   TensorId tensor{};
   std::string name{};
   double bytes = 0;
+  std::vector<std::uint16_t> choices{};  // of CheckpointOptions::allowed, those that can be said of it
 };
 
 struct CheckpointOptions {
   DecomposeOptions decompose{};
-  double least_share = 0;   // activations below this part of all saved bytes are always kept
+  // What may be decided, names left open; the first is what is done with activations that are not decided on.
+  std::vector<plan::SavedPlan> allowed{{.saving = plan::Saving::Keep}, {.saving = plan::Saving::Recompute}};
+  double least_share = 0;  // activations below this part of all saved bytes are not decided on
+  // A plan of the iteration as it is. Nodes that a decision adds are fused by default; where it has no groups, all are.
+  plan::Plan plan{};
   std::size_t threads = 0;  // do not change the result
 };
 
@@ -39,10 +40,21 @@ class Checkpointing {
   Checkpointing& operator=(const Checkpointing&) = delete;
 
   const std::vector<SavedActivation>& activations() const { return activations_; }  // that are decided on
-  double saved_bytes() const { return saved_bytes_; }                               // of all, kept ones included
+  double saved_bytes() const { return saved_bytes_; }                               // of all, the others included
+  const Graph& training() const { return training_; }
+  const Setting& setting() const { return setting_; }
 
-  // The iteration under a decision, broken up into single works. One choice for each activation.
-  Graph rewritten(const solve::Choices& decision) const;
+  // A decision has one number for each activation: of its choices.
+  std::vector<std::uint16_t> choices() const;  // how many each has
+  // The same saving for all activations that it can be said of; the others are kept.
+  solve::Choices all_of(plan::Saving saving) const;
+  // In words, what is kept left out.
+  std::vector<plan::SavedPlan> savings(const solve::Choices& decision) const;
+
+  // The iteration under a decision, and a plan of its groups; what the plan leaves open is decided by default.
+  Subject subject(const solve::Choices& decision) const;
+  plan::Plan plan(const Subject& subject) const;
+
   Figures figures(const solve::Choices& decision) const;
   std::vector<Figures> figures(std::span<const solve::Choices> decisions) const;
 

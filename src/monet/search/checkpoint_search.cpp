@@ -25,7 +25,18 @@ class Evaluator {
   Evaluator(const Checkpointing& problem, const CheckpointSearchOptions& options, CheckpointFront& out)
       : problem_(problem), options_(options), out_(out) {}
 
+  // Fewer than asked for where the time is over.
   std::vector<Score> operator()(std::span<const Choices> batch) {
+    std::vector<Score> scores;
+    for (std::size_t at = 0; at < batch.size() && !options_.deadline.is_over(); at += kStep)
+      step(batch.subspan(at, std::min(kStep, batch.size() - at)), scores);
+    return scores;
+  }
+
+ private:
+  static constexpr std::size_t kStep = 16;  // evaluated together, and then told of
+
+  void step(std::span<const Choices> batch, std::vector<Score>& scores) {
     std::vector<std::optional<Figures>> figures(batch.size());
     std::vector<Choices> open;
     for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -33,22 +44,29 @@ class Evaluator {
       if (!figures[i]) open.push_back(batch[i]);
     }
     std::vector<Figures> computed = problem_.figures(open);
-    std::vector<Score> scores;
+    std::vector<CheckpointPoint> fresh;
     for (std::size_t i = 0, next = 0; i < batch.size(); ++i) {
-      const bool is_new = !figures[i];
-      if (is_new) figures[i] = std::move(computed[next++]);
+      if (!figures[i]) {
+        figures[i] = std::move(computed[next++]);
+        fresh.push_back({batch[i], *figures[i]});
+      }
       out_.points.push_back({batch[i], *figures[i]});
-      if (is_new && options_.keep) options_.keep(out_.points.back());
-      scores.push_back(score_of(*figures[i]));
+      scores.push_back(options_.score(*figures[i]));
     }
-    return scores;
+    if (options_.keep && !fresh.empty()) options_.keep(fresh);
   }
 
- private:
   const Checkpointing& problem_;
   const CheckpointSearchOptions& options_;
   CheckpointFront& out_;
 };
+
+// The next decision in counting order; false behind the last one.
+bool advance(Choices& at, const std::vector<std::uint16_t>& choices) {
+  std::size_t d = 0;
+  while (d < at.size() && ++at[d] >= choices[d]) at[d++] = 0;
+  return d < at.size();
+}
 
 // Decisions whose guessed figures lie farthest before the front, each in view of those proposed before it.
 class Proposals {
@@ -117,12 +135,9 @@ class Proposals {
     std::vector<Choices> pool;
     if (count <= static_cast<double>(kPool)) {
       Choices at(choices_.size(), 0);
-      while (true) {
-        pool.push_back(at);
-        std::size_t d = 0;
-        while (d < at.size() && ++at[d] >= choices_[d]) at[d++] = 0;
-        if (d == at.size()) return pool;
-      }
+      do pool.push_back(at);
+      while (advance(at, choices_));
+      return pool;
     }
     std::set<Choices> seen;
     const auto change = [&](Choices& c, std::size_t d) {
@@ -145,48 +160,79 @@ class Proposals {
   std::vector<std::uint16_t> choices_;
 };
 
-std::vector<std::uint16_t> choices_of(const Checkpointing& problem) {
-  return std::vector<std::uint16_t>(problem.activations().size(), kSavings);
-}
-
-}  // namespace
-
-std::vector<Objectives> objectives_of(const CheckpointFront& found) {
-  std::vector<Score> scores;
-  for (const CheckpointPoint& p : found.points) scores.push_back(score_of(p.figures));
-  return solve::points_of(scores);
-}
-
-CheckpointFront all_decisions(const Checkpointing& problem, const CheckpointSearchOptions& options) {
+// Batch by batch, as long as there is time.
+void evaluate_all(const std::function<bool(Choices&)>& next, const CheckpointSearchOptions& options,
+                  Evaluator& evaluate, CheckpointFront& out) {
   constexpr std::size_t kBatch = 64;
-  const std::size_t count = problem.activations().size();
-  MONET_ASSERT(count <= 24, "too many decisions for all of them");
-  CheckpointFront out;
-  Evaluator evaluate(problem, options, out);
-  for (std::size_t at = 0; at < std::size_t{1} << count; at += kBatch) {
+  for (bool has_more = true; has_more;) {
     if (options.deadline.is_over()) {
       out.end = solve::Nsga2End::Stopped;
       break;
     }
     std::vector<Choices> batch;
-    for (std::size_t i = at; i < std::min(at + kBatch, std::size_t{1} << count); ++i) {
-      batch.emplace_back(count, 0);
-      for (std::size_t d = 0; d < count; ++d) batch.back()[d] = static_cast<std::uint16_t>(i >> d & 1);
-    }
+    Choices one;
+    while (batch.size() < kBatch && (has_more = next(one))) batch.push_back(one);
     evaluate(batch);
+    out.front = solve::front_of(objectives_of(out, options));
     if (options.observe) options.observe(out);
   }
-  out.front = solve::front_of(objectives_of(out));
+}
+
+}  // namespace
+
+std::vector<Objectives> objectives_of(const CheckpointFront& found, const CheckpointSearchOptions& options) {
+  std::vector<Score> scores;
+  for (const CheckpointPoint& p : found.points) scores.push_back(options.score(p.figures));
+  return solve::points_of(scores);
+}
+
+double decisions_of(const Checkpointing& problem) {
+  double count = 1;
+  for (const std::uint16_t c : problem.choices()) count *= c;
+  return count;
+}
+
+CheckpointFront all_decisions(const Checkpointing& problem, const CheckpointSearchOptions& options) {
+  MONET_ASSERT(decisions_of(problem) <= kMostDecisions, "too many decisions for all of them");
+  CheckpointFront out;
+  Evaluator evaluate(problem, options, out);
+  const std::vector<std::uint16_t> choices = problem.choices();
+  Choices at(choices.size(), 0);
+  bool has_more = true;
+  evaluate_all(
+      [&](Choices& one) {
+        if (!has_more) return false;
+        one = at;
+        has_more = advance(at, choices);
+        return true;
+      },
+      options, evaluate, out);
+  return out;
+}
+
+CheckpointFront given_decisions(const Checkpointing& problem, const CheckpointSearchOptions& options) {
+  CheckpointFront out;
+  Evaluator evaluate(problem, options, out);
+  std::set<Choices> seen;
+  std::size_t at = 0;
+  evaluate_all(
+      [&](Choices& one) {
+        while (at < options.seeds.size() && !seen.insert(options.seeds[at]).second) ++at;
+        if (at == options.seeds.size()) return false;
+        one = options.seeds[at++];
+        return true;
+      },
+      options, evaluate, out);
   return out;
 }
 
 CheckpointFront search_decisions(const Checkpointing& problem, const CheckpointSearchOptions& options) {
-  const std::vector<std::uint16_t> choices = choices_of(problem);
+  const std::vector<std::uint16_t> choices = problem.choices();
   CheckpointFront out;
   Evaluator evaluate(problem, options, out);
   solve::Nsga2Problem<Choices> nsga2{.variation = solve::choice_variation(choices)};
   nsga2.evaluate = [&](std::span<const Choices> batch) { return evaluate(batch); };
-  nsga2.seeds = {Choices(choices.size(), 0), Choices(choices.size(), 1)};
+  nsga2.seeds = {Choices(choices.size(), 0)};
   nsga2.seeds.insert(nsga2.seeds.end(), options.seeds.begin(), options.seeds.end());
   if (options.has_proposals) nsga2.propose = Proposals(choices);
   nsga2.observe = [&](const solve::Archive<Choices>& archive) {

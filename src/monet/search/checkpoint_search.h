@@ -29,19 +29,25 @@ struct CheckpointSearchOptions {
   std::size_t stagnation = 0;     // ends after so many generations without a change of the front; 0: never
   std::uint64_t seed = 1;
   bool has_proposals = true;  // of the surrogate
+  std::function<solve::Score(const Figures&)> score = score_of;
   Deadline deadline{};
-  std::vector<solve::Choices> seeds{};  // decisions to begin with, behind keeping and rebuilding everything
+  std::vector<solve::Choices> seeds{};  // decisions to begin with, behind keeping everything
   // Figures of decisions known from before; and who is told of new ones, in the order in which they were asked for.
   std::function<std::optional<Figures>(const solve::Choices&)> known{};
-  std::function<void(const CheckpointPoint&)> keep{};
+  std::function<void(std::span<const CheckpointPoint>)> keep{};
   std::function<void(const CheckpointFront&)> observe{};  // after every batch
 };
 
-// Of at most 2^24 decisions.
+// How many decisions there are.
+double decisions_of(const Checkpointing& problem);
+inline constexpr double kMostDecisions = 1 << 24;  // for all of them to be tried
+
 CheckpointFront all_decisions(const Checkpointing& problem, const CheckpointSearchOptions& options);
+// Those given as seeds, and no other.
+CheckpointFront given_decisions(const Checkpointing& problem, const CheckpointSearchOptions& options);
 CheckpointFront search_decisions(const Checkpointing& problem, const CheckpointSearchOptions& options);
 
-// Latency, energy, peak: what fronts and hypervolumes are made of.
-std::vector<solve::Objectives> objectives_of(const CheckpointFront& found);
+// What fronts and hypervolumes are made of.
+std::vector<solve::Objectives> objectives_of(const CheckpointFront& found, const CheckpointSearchOptions& options = {});
 
 }  // namespace monet::search

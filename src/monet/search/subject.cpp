@@ -24,6 +24,7 @@ Figures figures_of(const plan::Chip& chip, const plan::Decided& decided,
   out.energy_pj = e.energy.total();
   out.peak_total_bytes = e.peak_total_bytes;
   out.peak_offchip_bytes = home.peak_bytes;
+  for (const schedule::StoreUse& store : e.stores) out.peak_bytes.push_back(store.peak_bytes);
   out.offchip_bytes = home.bytes_in + home.bytes_out;
   out.tiles = e.tiled.tiles.size();
   return out;

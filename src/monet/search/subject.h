@@ -36,6 +36,7 @@ struct Figures {
   double latency_cycles = 0, energy_pj = 0;
   double peak_total_bytes = 0, peak_offchip_bytes = 0;  // all memories at once; the off-chip one
   double offchip_bytes = 0;                             // moved
+  std::vector<double> peak_bytes{};                     // by store of the chip
   std::size_t groups = 0, tiles = 0;
   bool operator==(const Figures&) const = default;
 };

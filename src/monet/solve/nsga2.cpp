@@ -6,7 +6,7 @@
 namespace monet::solve {
 
 std::vector<Objectives> points_of(std::span<const Score> scores) {
-  std::size_t objectives = 0;
+  std::size_t objectives = 1;  // where none is possible, nobody has said how many there are
   for (const Score& s : scores) objectives = std::max(objectives, s.objectives.size());
   std::vector<Objectives> points;
   for (const Score& s : scores)

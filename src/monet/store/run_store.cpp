@@ -118,6 +118,8 @@ RunStore::RunStore(const std::string& path, const std::string& question, const s
   d.columns = columns.size();
   // Whoever opens it holds it until the end.
   d.run("PRAGMA locking_mode = EXCLUSIVE");
+  d.run("PRAGMA journal_mode = WAL");  // what is saved is safe from a kill at once, and costs no wait for the disk
+  d.run("PRAGMA synchronous = NORMAL");
   d.run("BEGIN EXCLUSIVE");
   const std::string application = d.ask("PRAGMA application_id");
   if (d.ask("SELECT count(*) FROM sqlite_master") == "0") {

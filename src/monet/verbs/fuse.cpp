@@ -196,6 +196,7 @@ class Fusing {
                                   .threads = request_.evaluate.threads,
                                   .deadline = request_.watch.deadline};
     if (request_.watch.progress != nullptr) {
+      request_.watch.progress->parts = "evaluations";
       request_.watch.progress->total = request_.evaluations;
       options.observe = [&](std::size_t done, const Figures&) { request_.watch.progress->done = done; };
     }

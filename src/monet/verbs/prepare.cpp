@@ -23,6 +23,7 @@
 #include "monet/rewrite/precision.h"
 #include "monet/rewrite/recompose.h"
 #include "monet/rewrite/running_statistics.h"
+#include "monet/search/savings.h"
 
 namespace monet {
 namespace {
@@ -136,19 +137,6 @@ std::vector<Dropped> dropped_by_name(const ModelRequest& r, const Graph& graph, 
   return dropped;
 }
 
-// What a plan says of one activation, as a rewrite of the graph; nothing where it stays as it is.
-std::optional<Dropped> dropped_as(TensorId t, const plan::SavedPlan& saved) {
-  switch (saved.saving) {
-    case plan::Saving::Keep:
-    case plan::Saving::Spill: return std::nullopt;
-    case plan::Saving::Recompute: return Dropped{.tensor = t};
-    case plan::Saving::RecomputeEach:
-    case plan::Saving::RecomputeTiles: return Dropped{.tensor = t, .per_consumer = true};
-    case plan::Saving::Narrow: return Dropped{.tensor = t, .narrow = saved.narrow};
-  }
-  return std::nullopt;
-}
-
 std::vector<Dropped> dropped_by_plan(const ModelRequest& r, const Graph& graph, const std::vector<TensorId>& saved) {
   std::vector<const plan::SavedPlan*> says(saved.size(), nullptr);
   std::vector<std::string> names;
@@ -162,12 +150,13 @@ std::vector<Dropped> dropped_by_plan(const ModelRequest& r, const Graph& graph, 
     bool is_used = false;
     for (std::size_t i = 0; i < saved.size(); ++i) {
       if (!plan::matches(entry.tensor, names[i])) continue;
-      const Element own = graph[saved[i]].format.element;
-      if (entry.saving != plan::Saving::Narrow || (is_float(own) && bits(entry.narrow) < bits(own))) {
+      if (search::applies_to(graph[saved[i]], entry)) {
         is_used = true;
         says[i] = &entry;
       } else if (entry.tensor.find('*') == std::string::npos) {
-        fail(entry, fmt::format("'{}' is {}, for which {} is not narrower", names[i], name(own), name(entry.narrow)),
+        fail(entry,
+             fmt::format("'{}' is {}, for which {} is not narrower", names[i], name(graph[saved[i]].format.element),
+                         name(entry.narrow)),
              "");
       }
     }
@@ -180,7 +169,7 @@ std::vector<Dropped> dropped_by_plan(const ModelRequest& r, const Graph& graph, 
   std::vector<Dropped> dropped;
   for (std::size_t i = 0; i < saved.size(); ++i)
     if (says[i] != nullptr)
-      if (const auto drop = dropped_as(saved[i], *says[i])) dropped.push_back(*drop);
+      if (const auto drop = search::dropped_as(saved[i], *says[i])) dropped.push_back(*drop);
   return dropped;
 }
 

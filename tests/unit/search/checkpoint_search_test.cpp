@@ -68,7 +68,9 @@ TEST_F(SearchTest, GoesOnWhereItWasCutOff) {
   const CheckpointFront whole = search_decisions(problem(), {.evaluations = 30, .population = 10});
   std::map<solve::Choices, Figures> kept;
   CheckpointSearchOptions options{.evaluations = 30, .population = 10};
-  options.keep = [&](const CheckpointPoint& p) { kept.emplace(p.decision, p.figures); };
+  options.keep = [&](std::span<const CheckpointPoint> points) {
+    for (const CheckpointPoint& p : points) kept.emplace(p.decision, p.figures);
+  };
   CheckpointSearchOptions part = options;
   part.evaluations = 17;
   search_decisions(problem(), part);

@@ -36,8 +36,8 @@ TEST(Checkpointing, DecidesOnWhatIsSavedAndCanBeRebuilt) {
 TEST(Checkpointing, ForgetsWhatItIsToldTo) {
   const Fixture f("mlp:in=16,hidden=8,layers=3,classes=4", "fusemax");
   const std::size_t count = f.search->activations().size();
-  const Graph kept = f.search->rewritten(solve::Choices(count, 0));
-  const Graph rebuilt = f.search->rewritten(solve::Choices(count, 1));
+  const Graph kept = f.search->subject(solve::Choices(count, 0)).graph;
+  const Graph rebuilt = f.search->subject(solve::Choices(count, 1)).graph;
   const auto nodes_of = [](const Graph& g, Phase phase) {
     return std::count_if(g.nodes.begin(), g.nodes.end(), [&](const Node& n) { return n.phase == phase; });
   };
@@ -61,7 +61,7 @@ TEST(Checkpointing, GivesTheFiguresOfAPlainEvaluation) {
     cost::Cache fresh;
     Setting setting{f.chip, f.hardware, {}};
     setting.costs.cache = &fresh;
-    const Subject subject(f.search->rewritten(decisions[i]));
+    const Subject subject = f.search->subject(decisions[i]);
     const Evaluated e = evaluate(setting, subject, {});
     EXPECT_EQ(together[i], figures_of(f.chip, e.decided, e.outcome));
   }

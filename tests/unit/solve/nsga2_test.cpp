@@ -139,6 +139,11 @@ TEST(Nsga2, StopsInTheMiddleOfABatchWithWhatItHas) {
   EXPECT_EQ(search.archive().scores.size(), 25u);
 }
 
+TEST(Fronts, AreEmptyWhereNothingIsPossible) {
+  const std::vector<Score> scores{{{}, 1}, {{}, 2}};
+  EXPECT_TRUE(front_with({}, scores, 0).empty());
+}
+
 TEST(Survivors, AreByRankThenRoom) {
   const std::vector<Score> scores{{{0, 4}}, {{1, 3}}, {{1.2, 2.8}}, {{4, 0}}, {{5, 5}}, {{}, 2}, {{}, 1}};
   const std::vector<Survivor> all = survivors_of(scores, 7);

@@ -1,0 +1,322 @@
+#include "monet/verbs/checkpoint.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "monet/base/file.h"
+#include "monet/base/nearest.h"
+#include "monet/store/run_store.h"
+#include "monet/verbs/cost_cache.h"
+#include "monet/verbs/hardware.h"
+#include "monet/verbs/plan_input.h"
+
+namespace monet {
+namespace {
+
+using search::CheckpointPoint;
+using search::Figures;
+
+[[noreturn]] void refuse(std::string where, std::string message, std::string hint = "") {
+  throw InputError(Diagnostic{.where = std::move(where), .message = std::move(message), .hint = std::move(hint)});
+}
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> out(1);
+  for (const char c : list)
+    if (c == ',')
+      out.emplace_back();
+    else if (c != ' ')
+      out.back() += c;
+  return out;
+}
+
+std::vector<plan::SavedPlan> allowed_by(const std::string& decide) {
+  std::vector<plan::SavedPlan> allowed{{.saving = plan::Saving::Keep}};
+  for (const std::string& word : words_of(decide)) {
+    const std::optional<plan::SavedPlan> saved = plan::saving_named(word);
+    if (!saved)
+      refuse("--decide", fmt::format("unknown value '{}'", word.substr(0, 60)),
+             "known: recompute, recompute_each, recompute_tiles, spill, or a format such as f8e4m3, between commas");
+    if (std::find(allowed.begin(), allowed.end(), *saved) == allowed.end()) allowed.push_back(*saved);
+  }
+  if (allowed.size() > 10) refuse("--decide", "more than nine ways");
+  return allowed;
+}
+
+std::vector<std::string> strategies() {
+  std::vector<std::string> names{"nsga2", "exhaustive", "baselines"};
+  names.insert(names.end(), search::baseline_names().begin(), search::baseline_names().end());
+  return names;
+}
+
+// Decisions and figures as rows of a store.
+class Stored {
+ public:
+  Stored(const std::string& path, const std::string& question, const plan::Chip& chip)
+      : store_(path, question, columns(chip)) {}
+
+  store::RunStore& store() { return store_; }
+
+  std::optional<Figures> find(const solve::Choices& decision) const {
+    const std::optional<store::RunStore::Row> row = store_.find(key_of(decision));
+    if (!row) return std::nullopt;
+    if (!row->reason.empty()) return Figures{.reason = row->reason};
+    const std::vector<double>& v = row->values;
+    Figures f{.is_possible = true,
+              .latency_cycles = v[0],
+              .energy_pj = v[1],
+              .peak_total_bytes = v[2],
+              .peak_offchip_bytes = v[3],
+              .offchip_bytes = v[4]};
+    f.groups = static_cast<std::size_t>(v[5]);
+    f.tiles = static_cast<std::size_t>(v[6]);
+    f.peak_bytes.assign(v.begin() + kOwn, v.end());
+    return f;
+  }
+
+  void add(std::span<const CheckpointPoint> points) {
+    for (const CheckpointPoint& p : points) {
+      const Figures& f = p.figures;
+      store::RunStore::Row row{.key = key_of(p.decision)};
+      if (f.is_possible) {
+        row.values = {f.latency_cycles, f.energy_pj,      f.peak_total_bytes, f.peak_offchip_bytes,
+                      f.offchip_bytes,  double(f.groups), double(f.tiles)};
+        row.values.insert(row.values.end(), f.peak_bytes.begin(), f.peak_bytes.end());
+      } else {
+        row.reason = f.reason.empty() ? "not possible" : f.reason;
+      }
+      store_.add(row);
+    }
+    store_.save();
+  }
+
+ private:
+  static constexpr std::ptrdiff_t kOwn = 7;
+
+  static std::vector<std::string> columns(const plan::Chip& chip) {
+    std::vector<std::string> out{
+        "latency_cycles", "energy_pj", "peak_total_bytes", "peak_offchip_bytes", "offchip_bytes", "groups", "tiles"};
+    for (const plan::Store& s : chip.machine.stores) out.push_back("peak_bytes:" + s.name);
+    return out;
+  }
+  static std::string key_of(const solve::Choices& decision) {
+    std::string key;
+    for (const std::uint16_t c : decision) key += static_cast<char>('0' + c);
+    return key;
+  }
+
+  store::RunStore store_;
+};
+
+class Checkpointer {
+ public:
+  explicit Checkpointer(const CheckpointRequest& request) : request_(request) {
+    const std::vector<std::string> known = strategies();
+    if (std::find(known.begin(), known.end(), request.strategy) == known.end())
+      refuse("--strategy", fmt::format("unknown value '{}'", request.strategy.substr(0, 60)),
+             did_you_mean(request.strategy, known, fmt::format("known: {}", fmt::join(known, ", "))));
+    if (request.evaluate.mode != "training") refuse("--mode", "an inference saves nothing", "leave it out");
+    run_.loaded = std::make_unique<hardware::Loaded>(
+        describe_hardware({.hardware = request.evaluate.hardware, .parameters = request.evaluate.parameters}));
+    run_.chip = std::make_unique<plan::Chip>(plan::chip_of(run_.loaded->hardware));
+    plan::scale(*run_.chip, request.evaluate.scale);
+    run_.warnings = run_.loaded->warnings;
+    run_.cache = std::make_unique<cost::Cache>();
+    if (!request.evaluate.cache.empty()) read_cache(request.evaluate.cache, *run_.cache, run_.warnings);
+    check_memory();
+  }
+
+  CheckpointRun run() {
+    make_problem();
+    make_options();
+    open_store();
+    search();
+    conclude();
+    if (!request_.evaluate.cache.empty() && run_.cache->searched() > 0)
+      write_cache(request_.evaluate.cache, *run_.cache, run_.warnings);
+    return std::move(run_);
+  }
+
+ private:
+  void check_memory() const {
+    if (request_.memory == "total") return;
+    std::vector<std::string> names{"total"};
+    for (const plan::Store& s : run_.chip->machine.stores) names.push_back(s.name);
+    if (std::find(names.begin(), names.end(), request_.memory) == names.end())
+      refuse("--memory", fmt::format("the chip has no memory '{}' that tensors lie in", request_.memory.substr(0, 60)),
+             did_you_mean(request_.memory, names, fmt::format("known: {}", fmt::join(names, ", "))));
+  }
+
+  void make_problem() {
+    const ModelRequest model = model_for(request_.evaluate, "training");
+    if (!model.saved.empty())
+      refuse("--plan", "the plan says already what becomes of saved activations", "it may hold groups and nodes only");
+    Prepared prepared = prepare(model);
+    if (!prepared.is_training) refuse("--train", "nothing is trained, so nothing is saved");
+    run_.warnings.insert(run_.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
+    run_.inputs = prepared.inputs;
+    for (const DocumentInput& input : document_inputs(*run_.loaded)) run_.inputs.push_back(input);
+    search::CheckpointOptions options{.decompose = {.im2col_weight_gradient = request_.evaluate.im2col_weight_gradient},
+                                      .allowed = allowed_by(request_.decide),
+                                      .least_share = request_.least_share,
+                                      .threads = request_.evaluate.threads};
+    if (!request_.evaluate.plan.empty() || !request_.evaluate.stacks.empty()) {
+      std::vector<std::string> layers;
+      for (const Node& node : prepared.graph.nodes)
+        if (node.phase == Phase::Forward) layers.push_back(node.name);
+      const Graph single = decompose(prepared.graph, options.decompose);
+      const plan::ParsedPlan parsed = read_plan({.plan = request_.evaluate.plan, .stacks = request_.evaluate.stacks},
+                                                run_.loaded->hardware, single, layers, run_.inputs, run_.warnings);
+      const std::vector<plan::Facts> facts = plan::facts_of(single);
+      // Says where the plan is wrong, if it is.
+      plan::decide(single, facts, *run_.chip, parsed.plan,
+                   [&](const std::string& path, Diagnostic& d) { locate(parsed, path, d); });
+      options.plan = parsed.plan;
+    }
+    const search::Setting setting{*run_.chip, run_.loaded->hardware, default_costs(*run_.cache, 1)};
+    run_.problem = std::make_unique<search::Checkpointing>(std::move(prepared.graph), setting, options);
+    if (run_.problem->activations().empty())
+      refuse("--least-share", "no saved activation is left to decide on", "lower it, or allow more with --decide");
+  }
+
+  void make_options() {
+    options_.evaluations = request_.evaluations;
+    options_.seed = request_.seed;
+    options_.deadline = request_.watch.deadline;
+    options_.score = [this](const Figures& f) { return score(f); };
+    run_.objectives = {"latency_cycles", "energy_pj"};
+    if (!request_.fit_bytes) run_.objectives.push_back("peak_bytes");
+    if (Progress* progress = request_.watch.progress) {
+      progress->parts = "evaluations";
+      progress->total = request_.strategy == "exhaustive"
+                            ? static_cast<std::size_t>(std::min(search::decisions_of(*run_.problem), 1e18))
+                            : request_.evaluations;
+      options_.observe = [this, progress](const search::CheckpointFront& found) {
+        progress->done = found.points.size();
+        progress->say(fmt::format("front {}, hypervolume {:.4f}", found.front.size(), measured(found).share));
+      };
+    }
+  }
+
+  solve::Score score(const Figures& f) const {
+    if (!f.is_possible) return {{}, std::numeric_limits<double>::max()};
+    const double peak = peak_of(run_, request_, f);
+    if (!request_.fit_bytes) return {{f.latency_cycles, f.energy_pj, peak}};
+    if (peak > *request_.fit_bytes) return {{}, peak - *request_.fit_bytes};
+    return {{f.latency_cycles, f.energy_pj}};
+  }
+
+  // Everything that the figures of a decision depend on.
+  std::string question() const {
+    Json inputs = Json::object();
+    for (const DocumentInput& input : run_.inputs) inputs.set(input.name, input.sha256);
+    return Json::object()
+        .set("monet", version())
+        .set("inputs", std::move(inputs))
+        .set("options", options_json(request_.evaluate))
+        .set("decide", request_.decide)
+        .set("least_share", request_.least_share)
+        .dump();
+  }
+
+  void open_store() {
+    if (request_.store.empty()) {
+      if (request_.resume) refuse("--resume", "there is nothing to go on with", "name the folder: --out DIR");
+      return;
+    }
+    stored_.emplace(request_.store, question(), *run_.chip);
+    if (const std::size_t there = stored_->store().size(); there > 0 && !request_.resume)
+      throw InputError(Diagnostic{.file = request_.store,
+                                  .message = fmt::format("it holds {} evaluations of this question", there),
+                                  .hint = "--resume goes on with them; or choose another --out"});
+    options_.known = [this](const solve::Choices& decision) {
+      std::optional<Figures> f = stored_->find(decision);
+      run_.looked_up += f ? 1 : 0;
+      return f;
+    };
+    options_.keep = [this](std::span<const CheckpointPoint> points) { stored_->add(points); };
+  }
+
+  void search() {
+    const bool is_search = request_.strategy == "nsga2" || request_.strategy == "exhaustive";
+    if (request_.strategy == "exhaustive") {
+      if (search::decisions_of(*run_.problem) > search::kMostDecisions)
+        refuse("--strategy",
+               fmt::format("{} activations are {:.3g} decisions: too many to try all",
+                           run_.problem->activations().size(), search::decisions_of(*run_.problem)),
+               "raise --least-share, or let --strategy nsga2 choose");
+      run_.found = search::all_decisions(*run_.problem, options_);
+      run_.is_proven = run_.found.end != solve::Nsga2End::Stopped;
+      return;
+    }
+    for (const std::string& name : search::baseline_names())
+      if (is_search || request_.strategy == "baselines" || request_.strategy == name)
+        for (search::Baseline& b : search::baseline(*run_.problem, name, options_.deadline))
+          run_.baselines.push_back(std::move(b));
+    for (const search::Baseline& b : run_.baselines) options_.seeds.push_back(b.decision);
+    run_.found = is_search ? search::search_decisions(*run_.problem, options_)
+                           : search::given_decisions(*run_.problem, options_);
+    run_.is_proven = run_.found.end == solve::Nsga2End::Exhausted && is_search &&
+                     static_cast<double>(run_.found.points.size()) >= search::decisions_of(*run_.problem);
+  }
+
+  struct Measured {
+    solve::Objectives reference{};
+    double volume = 0, share = 0;
+  };
+  // From 1.1 times the worst of each objective on the front.
+  Measured measured(const search::CheckpointFront& found) const {
+    std::vector<solve::Objectives> points;
+    for (const std::uint32_t i : found.front) points.push_back(score(found.points[i].figures).objectives);
+    if (points.empty()) return {};
+    Measured out{.reference = solve::nadir_of(points)};
+    double box = 1;
+    for (std::size_t k = 0; k < out.reference.size(); ++k) {
+      out.reference[k] *= 1.1;
+      double least = out.reference[k];
+      for (const solve::Objectives& p : points) least = std::min(least, p[k]);
+      box *= out.reference[k] - least;
+    }
+    out.volume = solve::hypervolume(points, out.reference);
+    out.share = box > 0 ? out.volume / box : 0;
+    return out;
+  }
+
+  void conclude() {
+    const Measured m = measured(run_.found);
+    run_.reference = m.reference;
+    run_.hypervolume = m.volume;
+    run_.hypervolume_share = m.share;
+    // By what is given up for it: the fastest first.
+    std::stable_sort(run_.found.front.begin(), run_.found.front.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return run_.found.points[a].figures.latency_cycles < run_.found.points[b].figures.latency_cycles;
+    });
+    if (request_.fit_bytes && !run_.found.front.empty()) run_.best = run_.found.front.front();
+  }
+
+  const CheckpointRequest& request_;
+  search::CheckpointSearchOptions options_;
+  std::optional<Stored> stored_;
+  CheckpointRun run_;
+};
+
+}  // namespace
+
+double peak_of(const CheckpointRun& run, const CheckpointRequest& request, const Figures& figures) {
+  for (std::size_t s = 0; s < run.chip->machine.stores.size(); ++s)
+    if (run.chip->machine.stores[s].name == request.memory) return figures.peak_bytes[s];
+  return figures.peak_total_bytes;
+}
+
+CheckpointRun checkpoint(const CheckpointRequest& request) { return Checkpointer(request).run(); }
+
+std::string plan_yaml(const CheckpointRun& run, std::uint32_t point) {
+  const search::Subject subject = run.problem->subject(run.found.points[point].decision);
+  const plan::Decided decided = plan::decide(subject.graph, subject.facts, *run.chip, run.problem->plan(subject));
+  return plan::to_yaml(plan::in_words(subject.graph, subject.facts, *run.chip, decided));
+}
+
+}  // namespace monet

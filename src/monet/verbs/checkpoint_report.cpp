@@ -1,0 +1,239 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "monet/report/nest.h"
+#include "monet/report/table.h"
+#include "monet/verbs/checkpoint.h"
+
+namespace monet {
+namespace {
+
+using search::CheckpointPoint;
+using search::Figures;
+
+constexpr std::size_t kRowsShown = 12;
+
+std::string time_text(const CheckpointRun& run, double cycles) {
+  return run.chip->clock_hz > 0 ? seconds_text(cycles / run.chip->clock_hz) : quantity(cycles) + " cycles";
+}
+
+std::string bytes_text(double bytes) { return byte_count(static_cast<std::uint64_t>(bytes)); }
+
+std::string change_text(double value, double from) { return fmt::format("{:+.1f} %", 100 * (value / from - 1)); }
+
+// Everything kept, if it was tried and is possible.
+const Figures* kept_all(const CheckpointRun& run) {
+  for (const CheckpointPoint& p : run.found.points)
+    if (std::all_of(p.decision.begin(), p.decision.end(), [](std::uint16_t c) { return c == 0; }))
+      return p.figures.is_possible ? &p.figures : nullptr;
+  return nullptr;
+}
+
+// "12 of 40 recompute, 3 spill", and what of the saved bytes is kept.
+std::string decision_text(const CheckpointRun& run, const solve::Choices& decision) {
+  std::map<std::string, std::size_t> counts;
+  for (const plan::SavedPlan& s : run.problem->savings(decision)) ++counts[plan::name(s.saving, s.narrow)];
+  std::string out;
+  for (const auto& [word, count] : counts) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count, word);
+  return out.empty() ? "all kept" : out;
+}
+
+// As many of the front as fit a screen, its ends among them.
+std::vector<std::uint32_t> shown(const std::vector<std::uint32_t>& front) {
+  if (front.size() <= kRowsShown) return front;
+  std::vector<std::uint32_t> out;
+  for (std::size_t i = 0; i < kRowsShown; ++i) out.push_back(front[i * (front.size() - 1) / (kRowsShown - 1)]);
+  return out;
+}
+
+std::vector<std::string> row_of(const CheckpointRun& run, const CheckpointRequest& request, std::string name,
+                                const CheckpointPoint& p) {
+  const Figures& f = p.figures;
+  std::vector<std::string> row{std::move(name)};
+  if (!f.is_possible) {
+    row.insert(row.end(), {"not possible", "", "", "", "", "", ""});
+    return row;
+  }
+  const Figures* all = kept_all(run);
+  const auto change = [&](double value, double from) { return all != nullptr ? change_text(value, from) : ""; };
+  row.insert(row.end(), {bytes_text(peak_of(run, request, f)),
+                         all != nullptr ? change(peak_of(run, request, f), peak_of(run, request, *all)) : "",
+                         time_text(run, f.latency_cycles),
+                         all != nullptr ? change(f.latency_cycles, all->latency_cycles) : "", energy_text(f.energy_pj),
+                         all != nullptr ? change(f.energy_pj, all->energy_pj) : "", decision_text(run, p.decision)});
+  return row;
+}
+
+std::string end_text(const CheckpointRun& run, const CheckpointRequest& request) {
+  const std::size_t impossible =
+      static_cast<std::size_t>(std::count_if(run.found.points.begin(), run.found.points.end(),
+                                             [](const CheckpointPoint& p) { return !p.figures.is_possible; }));
+  std::string out = fmt::format("{} evaluations", grouped(run.found.points.size()));
+  if (run.looked_up > 0) out += fmt::format(" ({} of them looked up)", grouped(run.looked_up));
+  if (impossible > 0) out += fmt::format(", {} not possible", grouped(impossible));
+  if (run.found.end == solve::Nsga2End::Stopped) out += ", stopped early";
+  out += run.is_proven ? ": all decisions there are, the front is exact"
+                       : fmt::format(" of {:.3g} decisions", search::decisions_of(*run.problem));
+  if (!run.reference.empty())
+    out += fmt::format("\nfront of {} points, hypervolume {:.4f} of the box before 1.1 × its worst {}",
+                       grouped(run.found.front.size()), run.hypervolume_share,
+                       request.fit_bytes ? "latency and energy" : "latency, energy and peak");
+  return out + "\n";
+}
+
+std::string fit_text(const CheckpointRun& run, const CheckpointRequest& request) {
+  const std::string limit =
+      fmt::format("{} of {} B", request.memory, grouped(static_cast<std::uint64_t>(*request.fit_bytes)));
+  if (run.best) {
+    const Figures &f = run.found.points[*run.best].figures, *all = kept_all(run);
+    return fmt::format("fits {}: {} B at {}{}{}\n", limit,
+                       grouped(static_cast<std::uint64_t>(peak_of(run, request, f))), time_text(run, f.latency_cycles),
+                       all != nullptr ? ", " + change_text(f.latency_cycles, all->latency_cycles) + " of all kept" : "",
+                       run.is_proven ? ": no decision is faster" : "");
+  }
+  const CheckpointPoint* least = nullptr;
+  for (const CheckpointPoint& p : run.found.points)
+    if (p.figures.is_possible &&
+        (least == nullptr || peak_of(run, request, p.figures) < peak_of(run, request, least->figures)))
+      least = &p;
+  if (least == nullptr) return fmt::format("nothing fits {}: no decision is possible on this chip\n", limit);
+  return fmt::format(
+      "nothing fits {}: the least peak found is {} B > {} B\nwhat would help: more ways to decide (--decide "
+      "recompute,recompute_each,f8e4m3), a smaller batch or --microbatches, a leaner optimizer, more evaluations\n",
+      limit, grouped(static_cast<std::uint64_t>(peak_of(run, request, least->figures))),
+      grouped(static_cast<std::uint64_t>(*request.fit_bytes)));
+}
+
+}  // namespace
+
+std::string text(const CheckpointRun& run, const CheckpointRequest& request) {
+  double decided = 0;
+  for (const search::SavedActivation& a : run.problem->activations()) decided += a.bytes;
+  std::string out =
+      fmt::format("{} on {}: {} saved activations to decide on, {} of {} saved\n", request.evaluate.model.model,
+                  run.loaded->hardware.name, run.problem->activations().size(), bytes_text(decided),
+                  bytes_text(run.problem->saved_bytes()));
+  out += end_text(run, request) + "\n";
+  Table table({"point", request.memory == "total" ? "peak" : "peak in " + request.memory, "", "latency", "", "energy",
+               "", "saved activations"});
+  const bool by_name = request.strategy != "nsga2" && request.strategy != "exhaustive";
+  const auto index_of = [&](const solve::Choices& decision) {
+    for (std::uint32_t i = 0; i < run.found.points.size(); ++i)
+      if (run.found.points[i].decision == decision) return std::optional(i);
+    return std::optional<std::uint32_t>();
+  };
+  if (by_name) {
+    for (const search::Baseline& b : run.baselines)
+      if (const auto i = index_of(b.decision))
+        table.row(row_of(run, request, b.words.empty() ? b.name : b.name + " " + b.words, run.found.points[*i]));
+  } else {
+    for (const std::uint32_t i : shown(run.found.front))
+      table.row(row_of(run, request, std::to_string(i), run.found.points[i]));
+  }
+  out += table.text("  ");
+  if (!by_name && run.found.front.size() > kRowsShown)
+    out += fmt::format("  … {} points in all (--json and --out have them)\n", grouped(run.found.front.size()));
+  if (request.fit_bytes) out += "\n" + fit_text(run, request);
+  return out;
+}
+
+std::string csv(const CheckpointRun& run) {
+  std::string out =
+      "point,on_front,feasible,latency_cycles,energy_pj,peak_total_bytes,peak_offchip_bytes,offchip_bytes";
+  for (const search::SavedActivation& a : run.problem->activations()) out += "," + json_quoted(a.name);
+  out += '\n';
+  std::vector<bool> on_front(run.found.points.size(), false);
+  for (const std::uint32_t i : run.found.front) on_front[i] = true;
+  for (std::size_t i = 0; i < run.found.points.size(); ++i) {
+    const Figures& f = run.found.points[i].figures;
+    out += fmt::format("{},{:d},{:d}", i, bool(on_front[i]), f.is_possible);
+    out += f.is_possible ? fmt::format(",{},{},{},{},{}", f.latency_cycles, f.energy_pj, f.peak_total_bytes,
+                                       f.peak_offchip_bytes, f.offchip_bytes)
+                         : ",,,,,";
+    std::map<std::string, std::string> words;
+    for (const plan::SavedPlan& s : run.problem->savings(run.found.points[i].decision))
+      words[s.tensor] = plan::name(s.saving, s.narrow);
+    for (const search::SavedActivation& a : run.problem->activations()) {
+      const auto at = words.find(a.name);
+      out += "," + (at == words.end() ? "keep" : at->second);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+Json options_json(const CheckpointRequest& request) {
+  return options_json(request.evaluate)
+      .set("strategy", request.strategy)
+      .set("decide", request.decide)
+      .set("least_share", request.least_share)
+      .set("memory", request.memory)
+      .set("fit_bytes", request.fit_bytes ? Json(*request.fit_bytes) : Json())
+      .set("evaluations", request.evaluations)
+      .set("seed", request.seed);
+}
+
+Json json(const CheckpointRun& run, const CheckpointRequest& request) {
+  Json activations = Json::array(), points = Json::array(), baselines = Json::array();
+  for (const search::SavedActivation& a : run.problem->activations())
+    activations.push(Json::object().set("name", a.name).set("bytes", a.bytes));
+  for (const CheckpointPoint& p : run.found.points) {
+    Json decision = Json::object();
+    for (const plan::SavedPlan& s : run.problem->savings(p.decision))
+      decision.set(s.tensor, plan::name(s.saving, s.narrow));
+    const Figures& f = p.figures;
+    Json point = Json::object().set("decision", std::move(decision)).set("feasible", f.is_possible);
+    if (f.is_possible) {
+      Json peaks = Json::object();
+      for (std::size_t s = 0; s < f.peak_bytes.size(); ++s)
+        peaks.set(run.chip->machine.stores[s].name, f.peak_bytes[s]);
+      point.set("latency_cycles", f.latency_cycles)
+          .set("energy_pj", f.energy_pj)
+          .set("peak_total_bytes", f.peak_total_bytes)
+          .set("peak_memory_bytes", std::move(peaks))
+          .set("offchip_bytes", f.offchip_bytes)
+          .set("groups", f.groups)
+          .set("tiles", f.tiles);
+    } else {
+      point.set("reason", f.reason);
+    }
+    points.push(std::move(point));
+  }
+  for (const search::Baseline& b : run.baselines) {
+    Json one = Json::object().set("name", b.name).set("words", b.words);
+    for (std::uint32_t i = 0; i < run.found.points.size(); ++i)
+      if (run.found.points[i].decision == b.decision) {
+        one.set("point", i);
+        break;
+      }
+    baselines.push(std::move(one));
+  }
+  Json reference = Json::object();
+  for (std::size_t k = 0; k < run.reference.size(); ++k) reference.set(run.objectives[k], run.reference[k]);
+  Json out = Json::object()
+                 .set("activations", std::move(activations))
+                 .set("saved_bytes", run.problem->saved_bytes())
+                 .set("points", std::move(points))
+                 .set("front", Json(run.found.front))
+                 .set("hypervolume", run.hypervolume)
+                 .set("hypervolume_share", run.hypervolume_share)
+                 .set("reference", std::move(reference))
+                 .set("evaluations", run.found.points.size())
+                 .set("exact", run.is_proven)
+                 .set("stopped", run.found.end == solve::Nsga2End::Stopped)
+                 .set("baselines", std::move(baselines));
+  if (request.fit_bytes) {
+    Json fit = Json::object().set("bytes", *request.fit_bytes).set("feasible", run.best.has_value());
+    if (run.best) {
+      const Figures &f = run.found.points[*run.best].figures, *all = kept_all(run);
+      fit.set("point", *run.best).set("peak_bytes", peak_of(run, request, f));
+      if (all != nullptr) fit.set("slowdown", f.latency_cycles / all->latency_cycles);
+    }
+    out.set("fit", std::move(fit));
+  }
+  return out;
+}
+
+}  // namespace monet
