@@ -83,13 +83,15 @@ fuzz: setup-test
 bench: build
 	@echo "== bench: wall time and memory of the verbs"
 	@/usr/bin/python3 bench/verbs.py build/release/monet
-	@cmake --build --preset release --target schedule_bench stream_bench evaluate_bench
+	@cmake --build --preset release --target schedule_bench stream_bench evaluate_bench checkpoint_bench
 	@echo "== bench: Stream's scheduler, and what Stream takes"
 	@build/release/bench/stream_bench data/validation/stream_*.json.gz $(STREAM_SCHEDULES)
 	@echo "== bench: our scheduler from 10^3 to 10^6 tiles"
 	@build/release/bench/schedule_bench
 	@echo "== bench: whole evaluations, part by part"
 	@build/release/bench/evaluate_bench
+	@echo "== bench: decisions on saved activations, two threads"
+	@build/release/bench/checkpoint_bench
 
 # ZigZag takes a few minutes. Each half is left out by name where its peer is out of reach.
 bench-peers: build setup-peers

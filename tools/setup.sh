@@ -6,7 +6,7 @@
 set -euo pipefail
 
 build_packages=(cmake ninja-build g++ ccache libfmt-dev libprotobuf-dev libonnx-dev libcli11-dev libyaml-cpp-dev zlib1g-dev
-                pkg-config coinor-libcbc-dev libsqlite3-dev)
+                pkg-config coinor-libcbc-dev libsqlite3-dev libjemalloc-dev)
 test_packages=(libgtest-dev librapidcheck-dev)
 # Tests that need one of these are skipped by name where it cannot be had.
 oracle_packages=(python3 python3-numpy python3-torch python3-torchvision python3-venv python3-jsonschema clang-14
