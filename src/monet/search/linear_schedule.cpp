@@ -81,25 +81,38 @@ double LinearResult::gap() const {
   return !is_possible || objective <= bound ? 0 : (objective - bound) / std::max(objective, -objective);
 }
 
-std::vector<LinearEvent> freeing_early(const LinearProblem& problem, const std::vector<std::uint32_t>& computes) {
-  // Backwards: the first reader met is the last; the value's own computation opens the place for an earlier one.
-  std::vector<std::vector<std::uint32_t>> freed(computes.size());
+std::vector<LinearEvent> freeing_early(const LinearProblem& problem, const std::vector<LinearEvent>& work) {
+  // Backwards: the first reader met is the last; where a value is made, the readers of an earlier copy begin.
+  std::vector<std::vector<std::uint32_t>> freed(work.size());
   std::vector<bool> is_read(problem.steps.size(), false);
-  for (std::size_t c = computes.size(); c-- > 0;) {
-    const std::uint32_t step = computes[c];
-    if (!is_read[step]) freed[c].push_back(step);
-    is_read[step] = false;
-    for (const std::uint32_t i : problem.steps[step].inputs) {
-      if (!is_read[i]) freed[c].push_back(i);
-      is_read[i] = true;
+  for (std::size_t w = work.size(); w-- > 0;) {
+    const auto [kind, step] = work[w];
+    MONET_ASSERT(kind != LinearEvent::Kind::Free, "what is freed is not known yet");
+    const auto read = [&, at = w](std::uint32_t value) {
+      if (!is_read[value]) freed[at].push_back(value);
+      is_read[value] = true;
+    };
+    if (kind == LinearEvent::Kind::PageOut) {
+      read(step);
+      continue;
     }
+    if (!is_read[step]) freed[w].push_back(step);
+    is_read[step] = false;
+    if (kind == LinearEvent::Kind::Compute)
+      for (const std::uint32_t i : problem.steps[step].inputs) read(i);
   }
   std::vector<LinearEvent> events;
-  for (std::size_t c = 0; c < computes.size(); ++c) {
-    events.push_back({LinearEvent::Kind::Compute, computes[c]});
-    for (const std::uint32_t step : freed[c]) events.push_back({LinearEvent::Kind::Free, step});
+  for (std::size_t w = 0; w < work.size(); ++w) {
+    events.push_back(work[w]);
+    for (const std::uint32_t step : freed[w]) events.push_back({LinearEvent::Kind::Free, step});
   }
   return events;
+}
+
+std::vector<LinearEvent> freeing_early(const LinearProblem& problem, const std::vector<std::uint32_t>& computes) {
+  std::vector<LinearEvent> work;
+  for (const std::uint32_t step : computes) work.push_back({LinearEvent::Kind::Compute, step});
+  return freeing_early(problem, work);
 }
 
 std::vector<std::uint32_t> rebuilding(const LinearProblem& problem, const std::vector<bool>& is_kept) {

@@ -36,7 +36,9 @@ struct LinearResult {
   double gap() const;                 // (objective - bound) / objective
 };
 
-// Runs these steps in this order and frees every value after its last reader before it is made again.
+// Frees every value after its last reader (or copy out of memory) before it is made again (or copied in). `work` frees
+// nothing itself.
+std::vector<LinearEvent> freeing_early(const LinearProblem& problem, const std::vector<LinearEvent>& work);
 std::vector<LinearEvent> freeing_early(const LinearProblem& problem, const std::vector<std::uint32_t>& computes);
 
 // What rewrite/recompute.h makes of a decision, in this model: the forward pass, then each backward step when what it

@@ -27,27 +27,6 @@ LinearProblem even_chain(std::uint32_t forward) {
   return p;
 }
 
-// The peak if every value is there exactly while somebody will still read it.
-double least_peak(const LinearProblem& p, const Sequence& computes) {
-  double most = 0;
-  for (std::size_t now = 0; now < computes.size(); ++now) {
-    double sum = p.fixed_bytes;
-    for (std::uint32_t value = 0; value < p.steps.size(); ++value) {
-      const bool is_made = std::find(computes.begin(), computes.begin() + static_cast<std::ptrdiff_t>(now), value) !=
-                           computes.begin() + static_cast<std::ptrdiff_t>(now);
-      bool is_wanted = false;
-      for (std::size_t later = now; is_made && !is_wanted && later < computes.size(); ++later) {
-        const auto& reads = p.steps[computes[later]].inputs;
-        is_wanted = std::find(reads.begin(), reads.end(), value) != reads.end();
-        if (computes[later] == value) break;
-      }
-      if (is_wanted || computes[now] == value) sum += p.steps[value].bytes;
-    }
-    most = std::max(most, sum);
-  }
-  return most;
-}
-
 // All persistent schedules of the stages first to last of a chain of n.
 std::vector<Sequence> persistent(std::uint32_t n, std::uint32_t first, std::uint32_t last) {
   const auto join = [](Sequence a, const Sequence& b) {

@@ -1,9 +1,6 @@
 #pragma once
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <limits>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -103,6 +100,27 @@ inline double largest_working_set(const LinearProblem& p) {
     most = std::max(most, sum);
   }
   return most + p.fixed_bytes;
+}
+
+// The peak if every value is there exactly while somebody will still read it.
+inline double least_peak(const LinearProblem& p, const std::vector<std::uint32_t>& computes) {
+  double most = 0;
+  for (std::size_t now = 0; now < computes.size(); ++now) {
+    double sum = p.fixed_bytes;
+    for (std::uint32_t value = 0; value < p.steps.size(); ++value) {
+      const bool is_made = std::find(computes.begin(), computes.begin() + static_cast<std::ptrdiff_t>(now), value) !=
+                           computes.begin() + static_cast<std::ptrdiff_t>(now);
+      bool is_wanted = false;
+      for (std::size_t later = now; is_made && !is_wanted && later < computes.size(); ++later) {
+        const auto& reads = p.steps[computes[later]].inputs;
+        is_wanted = std::find(reads.begin(), reads.end(), value) != reads.end();
+        if (computes[later] == value) break;
+      }
+      if (is_wanted || computes[now] == value) sum += p.steps[value].bytes;
+    }
+    most = std::max(most, sum);
+  }
+  return most;
 }
 
 inline double all_kept_peak(const LinearProblem& p) {
