@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "monet/base/assert.h"
+#include "monet/search/chain_checkpoints.h"
 
 namespace monet::search {
 namespace {
@@ -30,40 +31,57 @@ MilpResult relaxation(const RematProgram& program, const Deadline& deadline) {
   return solve::solve(relaxed, {.seconds = deadline.seconds_left()});
 }
 
-struct Rounding {
+struct Start {
   LinearResult result{};
   RematStages stages{};
 };
 
-void round(const LinearProblem& problem, const RematOptions& options, const RematProgram& program,
-           const std::vector<double>& values, Rounding& best) {
-  for (const double threshold : {0.1, 0.3, 0.5, 0.7, 0.9, 0.999}) {
-    RematStages stages = program.rounded(values, threshold);
-    std::vector<std::uint32_t> computes;
-    std::vector<std::uint32_t> times(problem.steps.size(), 0);
-    for (const auto& stage : stages)
-      for (const std::uint32_t s : stage) computes.push_back(s), ++times[s];
-    const std::uint32_t most = *std::max_element(times.begin(), times.end());
-    if (options.most_computations > 0 && most > options.most_computations) continue;
-    LinearResult candidate{.is_possible = true, .events = freeing_early(problem, computes)};
-    candidate.figures = figures_of(problem, candidate.events);
-    candidate.objective = cost_of(candidate.figures, options);
-    if (!is_within(candidate.figures, options)) continue;
-    if (!best.result.is_possible || candidate.objective < best.result.objective) {
-      candidate.bound = best.result.bound;
-      best = {std::move(candidate), std::move(stages)};
-    }
-  }
+// Takes a schedule if it is one and better than the best.
+void offer(const LinearProblem& problem, const RematOptions& options, RematStages stages, Start& best) {
+  std::vector<std::uint32_t> computes, times(problem.steps.size(), 0);
+  for (const auto& stage : stages)
+    for (const std::uint32_t s : stage) computes.push_back(s), ++times[s];
+  const std::uint32_t most = *std::max_element(times.begin(), times.end());
+  if (options.most_computations > 0 && most > options.most_computations) return;
+  LinearResult result{.is_possible = true, .bound = best.result.bound, .events = freeing_early(problem, computes)};
+  result.figures = figures_of(problem, result.events);
+  result.objective = cost_of(result.figures, options);
+  if (!is_within(result.figures, options)) return;
+  if (!best.result.is_possible || result.objective < best.result.objective)
+    best = {std::move(result), std::move(stages)};
 }
 
-Rounding rounding(const LinearProblem& problem, const RematOptions& options, const RematProgram& program,
-                  const Deadline& deadline) {
-  Rounding best;
+void offer_rounded(const LinearProblem& problem, const RematOptions& options, const RematProgram& program,
+                   const std::vector<double>& values, Start& best) {
+  for (const double threshold : {0.1, 0.3, 0.5, 0.7, 0.9, 0.999})
+    offer(problem, options, program.rounded(values, threshold), best);
+}
+
+// A schedule of a simpler baseline: its stages end where steps first run, and what is in one of them is put in order.
+void offer_simple(const LinearProblem& problem, const RematOptions& options, const LinearResult& simple, Start& best) {
+  RematStages stages(1);
+  for (const LinearEvent& event : simple.events) {
+    if (event.kind != LinearEvent::Kind::Compute) continue;
+    stages.back().push_back(event.step);
+    if (event.step + 1 == stages.size()) stages.emplace_back();
+  }
+  stages.pop_back();
+  if (stages.size() != problem.steps.size()) return;
+  for (auto& stage : stages) {
+    std::sort(stage.begin(), stage.end());
+    if (std::adjacent_find(stage.begin(), stage.end()) != stage.end()) return;
+  }
+  offer(problem, options, std::move(stages), best);
+}
+
+Start rounding(const LinearProblem& problem, const RematOptions& options, const RematProgram& program,
+               const Deadline& deadline) {
+  Start best;
   const MilpResult whole = relaxation(program, deadline);
   best.result.is_proven = whole.end == MilpEnd::Infeasible;
   if (whole.end != MilpEnd::Optimal) return best;
   best.result.bound = whole.objective * program.cost_unit();
-  round(problem, options, program, whole.values, best);
+  offer_rounded(problem, options, program, whole.values, best);
   for (const double share : {0.9, 0.8, 0.7, 0.6, 0.5}) {
     if (best.result.is_possible || deadline.is_over()) break;
     RematOptions less = options;
@@ -72,7 +90,7 @@ Rounding rounding(const LinearProblem& problem, const RematOptions& options, con
     if (smaller.is_hopeless()) break;
     const MilpResult part = relaxation(smaller, deadline);
     if (part.end != MilpEnd::Optimal) break;
-    round(problem, options, smaller, part.values, best);
+    offer_rounded(problem, options, smaller, part.values, best);
   }
   best.result.is_proven = best.result.is_possible && best.result.gap() <= kSlack;
   return best;
@@ -95,8 +113,11 @@ LinearResult round_remat(const LinearProblem& problem, const RematOptions& optio
 LinearResult solve_remat(const LinearProblem& problem, const RematOptions& options, const Deadline& deadline) {
   const RematProgram program(problem, options);
   if (program.is_hopeless() || problem.steps.empty()) return empty_result(problem, program.is_hopeless());
-  Rounding start = rounding(problem, options, program, deadline);
+  Start start = rounding(problem, options, program, deadline);
   if (start.result.is_proven || deadline.is_over()) return start.result;
+  for (const LinearResult& simple : chen_family(problem)) offer_simple(problem, options, simple, start);
+  for (const LinearResult& simple : greedy_family(problem, deadline)) offer_simple(problem, options, simple, start);
+  offer_simple(problem, options, rotor(problem, options.budget_bytes, {.deadline = deadline}), start);
   const MilpResult solved = solve::solve(
       program.milp(), {.seconds = deadline.seconds_left(),
                        .start = start.result.is_possible ? program.values(start.stages) : std::vector<double>{}});

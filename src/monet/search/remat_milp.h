@@ -10,8 +10,9 @@ namespace monet::search {
 
 // Baselines that solve a linear problem as an integer program (remat_program.h) with CBC. All of them first solve the
 // relaxation, whose value is a bound, and round it in two phases (Jain et al., Checkmate, 2020, section 5.1): at
-// several thresholds and, where nothing fits, with less memory promised to the relaxation. The best of that is where
-// the search for the optimum starts, and the result if time is over before it finds a better one. The same every time
+// several thresholds and, where nothing fits, with less memory promised to the relaxation. The best of that and of
+// chain_checkpoints.h is where the search for the optimum starts, and the result if time is over before it finds a
+// better one. The same every time
 // unless time ends it. Budgets include fixed_bytes.
 LinearResult solve_remat(const LinearProblem& problem, const RematOptions& options, const Deadline& deadline = {});
 
