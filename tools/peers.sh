@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes build/peers, build/peers_accelforge and build/peers_pymoo, virtual environments with the tools that monet is compared with, if the
-# package index can be reached. Where it cannot, the comparisons that need them are skipped by name, and this still
-# succeeds. Three environments, for they need other versions of Python and of their own parts.
+# Makes build/peers, build/peers_accelforge, build/peers_pymoo and build/peers_highs, virtual environments with the tools
+# that monet is compared with, if the package index can be reached. Where it cannot, the comparisons that need them are
+# skipped by name, and this still succeeds. One environment each, for they need other versions of Python and of their own parts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 zigzag=(zigzag-dse==3.8.5 six==1.17.0)
 accelforge=(accelforge==1.0.467)
 pymoo=(pymoo==0.6.2)
+highs=(highspy==1.15.1)
 
 out_of_reach() {
   echo "peers: $1: comparisons with $2 will be skipped" >&2
@@ -59,3 +60,4 @@ install() {
 install build/peers 11 zigzag "${zigzag[@]}"
 install build/peers_accelforge 12 accelforge "${accelforge[@]}"
 install build/peers_pymoo 11 pymoo "${pymoo[@]}"
+install build/peers_highs 11 highspy "${highs[@]}"
