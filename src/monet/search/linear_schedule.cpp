@@ -1,6 +1,7 @@
 #include "monet/search/linear_schedule.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "monet/base/assert.h"
 
@@ -78,7 +79,7 @@ LinearFigures figures_of(const LinearProblem& problem, const std::vector<LinearE
 }
 
 double LinearResult::gap() const {
-  return !is_possible || objective <= bound ? 0 : (objective - bound) / std::max(objective, -objective);
+  return !is_possible || objective <= bound ? 0 : (objective - bound) / std::abs(objective);
 }
 
 std::vector<LinearEvent> freeing_early(const LinearProblem& problem, const std::vector<LinearEvent>& work) {

@@ -16,7 +16,8 @@ struct LinearEvent {
 };
 
 // Where an activation is when the first backward step runs: in memory; nowhere, to be rebuilt if it is read; or paged
-// out only.
+// out only. Where a schedule also keeps a tensor that nobody decides on, or rebuilds an activation twice, that is not
+// part of the decision.
 enum class Fate : std::uint8_t { Keep, Rebuild, Spill };
 
 struct LinearFigures {

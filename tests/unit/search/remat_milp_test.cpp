@@ -166,6 +166,14 @@ TEST(Checkmate, RoundingIsSoundAndNoBetterThanTheOptimum) {
   EXPECT_GE(possible, 5);
 }
 
+TEST(Checkmate, GivesTheSameScheduleEveryTime) {
+  const LinearProblem p = random_problem(2, 5, true);
+  const double budget = budgets(p, 3)[1];
+  const LinearResult r = checkmate(p, budget);
+  EXPECT_TRUE(r.is_proven);
+  EXPECT_EQ(r.events, checkmate(p, budget).events);
+}
+
 TEST(Checkmate, KeepsAllWhereThereIsRoom) {
   const LinearProblem p = random_problem(3, 6, true);
   const LinearResult r = checkmate(p, all_kept_peak(p));
@@ -211,7 +219,7 @@ TEST(Moccasin, IsTheBestOfAllSchedulesWithTwoComputations) {
 TEST(Poet, IsTheBestOfAllStagesWithPaging) {
   bool has_spilled = false;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    LinearProblem p = random_problem(seed, 3, seed % 2 == 0);
+    LinearProblem p = random_problem(seed, seed < 6 ? 3 : 4, seed % 2 == 0);
     p.spill_energy_per_byte = 0.25 * static_cast<double>(1 + seed % 3);
     p.spill_cycles_per_byte = 0.5;
     for (const double budget : budgets(p, 3)) {
