@@ -27,6 +27,14 @@ LinearResult keep(const LinearProblem& p, const std::vector<bool>& is_kept) {
   return result;
 }
 
+// The cut points that a decision can keep.
+std::vector<std::uint32_t> checkpoints(const LinearProblem& p) {
+  const std::set<std::uint32_t> decided(p.step_of.begin(), p.step_of.end());
+  std::vector<std::uint32_t> cuts = cut_points(p);
+  std::erase_if(cuts, [&](std::uint32_t s) { return p.steps[s].bytes > 0 && !decided.contains(s); });
+  return cuts;
+}
+
 // Keeps the given cut points and all after the last of them.
 LinearResult keep_cuts(const LinearProblem& p, const std::vector<std::uint32_t>& kept) {
   std::vector<bool> is_kept(p.steps.size(), false);
@@ -70,7 +78,7 @@ std::vector<std::uint32_t> cut_points(const LinearProblem& p) {
 }
 
 LinearResult chen_segments(const LinearProblem& problem, std::size_t segments) {
-  const std::vector<std::uint32_t> cuts = cut_points(problem);
+  const std::vector<std::uint32_t> cuts = checkpoints(problem);
   segments = std::clamp<std::size_t>(segments, 1, cuts.size() + 1);
   std::vector<std::uint32_t> kept;
   for (std::size_t k = 1; k < segments; ++k) kept.push_back(cuts[k * (cuts.size() + 1) / segments - 1]);
@@ -78,14 +86,14 @@ LinearResult chen_segments(const LinearProblem& problem, std::size_t segments) {
 }
 
 LinearResult chen_sqrt(const LinearProblem& problem) {
-  return chen_segments(problem, static_cast<std::size_t>(std::sqrt(static_cast<double>(cut_points(problem).size()))));
+  return chen_segments(problem, static_cast<std::size_t>(std::sqrt(static_cast<double>(checkpoints(problem).size()))));
 }
 
 LinearResult chen_budget(const LinearProblem& problem, double segment_bytes) {
   std::vector<std::uint32_t> kept;
   double bytes = 0;
   std::uint32_t next = 0;
-  for (const std::uint32_t cut : cut_points(problem)) {
+  for (const std::uint32_t cut : checkpoints(problem)) {
     while (next <= cut) bytes += problem.steps[next++].bytes;
     if (bytes <= segment_bytes) continue;
     kept.push_back(cut);
@@ -95,7 +103,7 @@ LinearResult chen_budget(const LinearProblem& problem, double segment_bytes) {
 }
 
 std::vector<LinearResult> chen_family(const LinearProblem& problem) {
-  const std::size_t most = cut_points(problem).size() + 1;
+  const std::size_t most = checkpoints(problem).size() + 1;
   double bytes = 0;
   for (std::uint32_t f = 0; f < forward_steps(problem); ++f) bytes += problem.steps[f].bytes;
   std::vector<LinearResult> family;

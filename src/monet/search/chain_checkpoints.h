@@ -14,10 +14,10 @@ namespace monet::search {
 // the steps up to it to the later ones, in both passes. Values without bytes may pass: they are always there.
 std::vector<std::uint32_t> cut_points(const LinearProblem& problem);
 
-// Chen, Xu, Zhang and Guestrin, Training Deep Nets with Sublinear Memory Cost, 2016 (arXiv 1604.06174). The cut points
-// at the ends of segments are kept, the rest of a segment is rebuilt from them when the backward pass comes to it. The
-// last segment is kept whole, as it would be rebuilt at once.
-// As many segments of as many cut points each as possible:
+// Chen, Xu, Zhang and Guestrin, Training Deep Nets with Sublinear Memory Cost, 2016 (arXiv 1604.06174). Cut points at
+// the ends of segments are kept (those only that are decided on, or always there), the rest of a segment is rebuilt
+// from them when the backward pass comes to it. The last segment is kept whole, as it would be rebuilt at once. As many
+// segments of as many cut points each as possible:
 LinearResult chen_segments(const LinearProblem& problem, std::size_t segments);
 // with sqrt(n) segments for n cut points:
 LinearResult chen_sqrt(const LinearProblem& problem);
