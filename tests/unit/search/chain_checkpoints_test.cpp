@@ -117,15 +117,25 @@ TEST(Greedy, DropsTheMostBytesPerCycleEachTime) {
 TEST(Rotor, IsTheBestOfAllPersistentSchedules) {
   const std::uint32_t n = 5;
   const std::vector<Sequence> schedules = persistent(n, 0, n - 1);
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
-    const LinearProblem p = random_problem(seed, n, false);
+  for (std::uint64_t seed = 0; seed < 32; ++seed) {
+    LinearProblem p = random_problem(seed, n, false);
+    const std::uint32_t fixed = 2;  // a step whose value is always there, in some
+    if (seed % 4 == 1) p.steps[fixed].bytes = 0;
+    // In others, a large gradient waits while large values before it are rebuilt.
+    for (std::uint32_t f = 0; seed % 4 == 2 && f < n; ++f) {
+      p.steps[f].bytes = f < 2 ? 9 : 1;
+      p.steps[2 * n - 1 - f].bytes = f == 3 ? 20 : 1;
+    }
     std::vector<std::pair<double, double>> points;  // peak, cycles
-    for (const Sequence& computes : schedules) {
+    for (Sequence computes : schedules) {
+      if (seed % 4 == 1)
+        computes.erase(std::remove(std::find(computes.begin(), computes.end(), fixed) + 1, computes.end(), fixed),
+                       computes.end());
       double cycles = 0;
       for (const std::uint32_t s : computes) cycles += p.steps[s].cycles;
       points.emplace_back(least_peak(p, computes), cycles);
     }
-    for (double budget = largest_working_set(p) - 1; budget <= all_kept_peak(p) + 1; budget += 2) {
+    for (double budget = largest_working_set(p) - 1; budget <= all_kept_peak(p) + 1; ++budget) {
       double best = std::numeric_limits<double>::infinity();
       for (const auto& [peak, cycles] : points)
         if (peak <= budget) best = std::min(best, cycles);

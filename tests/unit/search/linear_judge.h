@@ -105,20 +105,14 @@ inline double largest_working_set(const LinearProblem& p) {
 // The peak if every value is there exactly while somebody will still read it.
 inline double least_peak(const LinearProblem& p, const std::vector<std::uint32_t>& computes) {
   double most = 0;
-  for (std::size_t now = 0; now < computes.size(); ++now) {
+  std::vector<bool> is_wanted(p.steps.size(), false);
+  for (std::size_t c = computes.size(); c-- > 0;) {
+    is_wanted[computes[c]] = true;
+    for (const std::uint32_t i : p.steps[computes[c]].inputs) is_wanted[i] = true;
     double sum = p.fixed_bytes;
-    for (std::uint32_t value = 0; value < p.steps.size(); ++value) {
-      const bool is_made = std::find(computes.begin(), computes.begin() + static_cast<std::ptrdiff_t>(now), value) !=
-                           computes.begin() + static_cast<std::ptrdiff_t>(now);
-      bool is_wanted = false;
-      for (std::size_t later = now; is_made && !is_wanted && later < computes.size(); ++later) {
-        const auto& reads = p.steps[computes[later]].inputs;
-        is_wanted = std::find(reads.begin(), reads.end(), value) != reads.end();
-        if (computes[later] == value) break;
-      }
-      if (is_wanted || computes[now] == value) sum += p.steps[value].bytes;
-    }
+    for (std::size_t s = 0; s < is_wanted.size(); ++s) sum += is_wanted[s] ? p.steps[s].bytes : 0;
     most = std::max(most, sum);
+    is_wanted[computes[c]] = false;
   }
   return most;
 }

@@ -189,8 +189,9 @@ TEST(Checkmate, StopsInTimeWithABound) {
 }
 
 TEST(Moccasin, IsTheBestOfAllSchedulesWithTwoComputations) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    const LinearProblem p = random_problem(seed, 3, seed % 2 == 0);
+  bool is_limited = false;
+  for (std::uint64_t seed = 0; seed < 14; ++seed) {
+    const LinearProblem p = random_problem(seed, seed == 13 ? 4 : 3, seed % 2 == 0);
     const auto count = static_cast<std::uint32_t>(p.steps.size());
     std::vector<std::pair<double, double>> points;  // peak, cycles
     // In which stage each step runs again: its own, none.
@@ -212,8 +213,11 @@ TEST(Moccasin, IsTheBestOfAllSchedulesWithTwoComputations) {
       SCOPED_TRACE(testing::Message() << seed << " in " << budget);
       const LinearResult r = expect_optimal(p, moccasin(p, budget), budget, best);
       for (const int times : judge(p, r.events).times) EXPECT_LE(times, 2);
+      // Two are not always enough.
+      is_limited |= seed == 13 && !r.is_possible && checkmate(p, budget).is_possible;
     }
   }
+  EXPECT_TRUE(is_limited);
 }
 
 TEST(Poet, IsTheBestOfAllStagesWithPaging) {
