@@ -42,7 +42,7 @@ struct NodeCosts {
 //
 // Forward. A step ends at each node that makes decided activations; all of one node are kept or rebuilt together.
 // The nodes that lead to it and to no other end are merged into it. Where a tensor leads to two ends, it is an end
-// itself, though nobody decides on it: rebuilding either end needs it. So does a saved tensor nobody decides on that
+// itself, though nobody decides on it: rebuilding either end needs it. So is a saved tensor nobody decides on that
 // leads to an end: its bytes are fixed, so its step has none and it is never worth rebuilding; such steps that read
 // nothing else are merged. A node that makes such tensors and activations gets a step for each kind, the first with its
 // costs and the others free and reading the first. What leads to the loss only is the last step; what leads nowhere

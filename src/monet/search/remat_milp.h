@@ -12,8 +12,8 @@ namespace monet::search {
 // relaxation, whose value is a bound, and round it in two phases (Jain et al., Checkmate, 2020, section 5.1): at
 // several thresholds and, where nothing fits, with less memory promised to the relaxation. The best of that and of
 // chain_checkpoints.h is where the search for the optimum starts, and the result if time is over before it finds a
-// better one. The same every time
-// unless time ends it. Budgets include fixed_bytes.
+// better one. The same every time unless time ends it. Budgets include fixed_bytes; a schedule may be above one by a
+// millionth, which is what solvers take for nothing.
 LinearResult solve_remat(const LinearProblem& problem, const RematOptions& options, const Deadline& deadline = {});
 
 // The relaxation and its rounding, without the search.
