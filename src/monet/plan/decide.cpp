@@ -444,12 +444,6 @@ class Decision {
 
 }  // namespace
 
-std::vector<Facts> facts_of(const Graph& graph) {
-  std::vector<Facts> facts;
-  for (const Node& node : graph.nodes) facts.push_back(facts_of(graph, node));
-  return facts;
-}
-
 Decided decide(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip, const Plan& plan,
                const Places& places) {
   return Decision(graph, facts, chip, plan, places).run();

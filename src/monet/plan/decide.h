@@ -54,8 +54,6 @@ using Places = std::function<void(const std::string& path, Diagnostic& diagnosti
 Decided decide(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip, const Plan& plan,
                const Places& places = {});
 
-std::vector<Facts> facts_of(const Graph& graph);
-
 // The same in words: a plan that says everything.
 Plan in_words(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip, const Decided& decided);
 

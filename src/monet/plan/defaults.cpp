@@ -44,7 +44,7 @@ bool is_meant_for(const CoreOnChip& core, const Facts& facts) {
 }  // namespace
 
 Defaults::Defaults(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip)
-    : graph_(graph), facts_(facts), chip_(chip), cuts_(graph, facts) {}
+    : graph_(graph), facts_(facts), chip_(chip), cuts_(graph, facts), least_(graph.nodes.size()) {}
 
 void Defaults::choose_cores(NodeId node, const NodeChoice* near, NodeChoice& choice,
                             std::vector<std::string>& notes) const {
@@ -159,20 +159,29 @@ double Defaults::parts_in_store(const NodeChoice& choice, const OperandFacts& op
   return std::min(sharers, parts_apart);
 }
 
+// Of a tile of one step.
+const TileBytes& Defaults::least_bytes(NodeId node) const {
+  std::optional<TileBytes>& known = least_[node.index()];
+  if (!known) {
+    std::vector<Range> box;
+    for (const Loop& loop : facts_[node.index()].loops)
+      box.push_back(loop.kind == LoopKind::Fixed ? Range{0, loop.size} : Range{0, 1});
+    known = tile_bytes(facts_[node.index()], cut(graph_, graph_[node], box));
+  }
+  return *known;
+}
+
 // What the largest tile takes in the stores of the first core, and those of other cores that share a store and have
 // parts of their own. Operands of which not even one step fits flow past.
 Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts) const {
   const Facts& facts = facts_[node.index()];
-  std::vector<Range> box, least;
+  std::vector<Range> box;
   const std::vector<std::int64_t> across = core_parts(node, choice);
-  for (std::size_t l = 0; l < facts.loops.size(); ++l) {
-    const Loop& loop = facts.loops[l];
-    box.push_back(part_of(part_of({0, loop.size}, across[l], 0), parts[l], 0));
-    least.push_back(loop.kind == LoopKind::Fixed ? Range{0, loop.size} : Range{0, 1});
-  }
+  for (std::size_t l = 0; l < facts.loops.size(); ++l)
+    box.push_back(part_of(part_of({0, facts.loops[l].size}, across[l], 0), parts[l], 0));
   const Cut part = cut(graph_, graph_[node], box);
   const TileBytes bytes = tile_bytes(facts, part);
-  const TileBytes fewest = tile_bytes(facts, cut(graph_, graph_[node], least));
+  const TileBytes& fewest = least_bytes(node);
   std::map<StoreId, double> sums;
   const auto add = [&](const std::vector<OperandFacts>& operands, const std::vector<double>& all,
                        const std::vector<double>& one) {

@@ -39,6 +39,7 @@ class Defaults {
                  const std::vector<std::int64_t>& parts) const;
   std::vector<std::int64_t> core_parts(NodeId node, const NodeChoice& choice) const;
   double parts_in_store(const NodeChoice& choice, const OperandFacts& operand) const;
+  const TileBytes& least_bytes(NodeId node) const;
   Load load(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts) const;
   double traffic(NodeId node, const Load& load, const std::vector<std::int64_t>& parts,
                  const std::vector<std::uint32_t>& order) const;
@@ -49,6 +50,7 @@ class Defaults {
   const std::vector<Facts>& facts_;
   const Chip& chip_;
   DefaultCuts cuts_;
+  mutable std::vector<std::optional<TileBytes>> least_;  // by node, as far as asked for
 };
 
 }  // namespace monet::plan

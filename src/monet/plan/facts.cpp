@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <variant>
 
 #include "monet/base/assert.h"
@@ -67,6 +68,31 @@ void probe_loop(const Graph& graph, const Node& node, std::size_t loop, Facts& f
   compare(first.outputs, last.outputs, facts.outputs);
 }
 
+// Everything that facts depend on.
+bool are_alike(const Graph& graph, const Node& a, const Node& b) {
+  const auto same = [&](const std::vector<TensorId>& x, const std::vector<TensorId>& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](TensorId s, TensorId t) {
+      if (s == kNoTensor || t == kNoTensor) return s == t;
+      return graph[s].shape == graph[t].shape && graph[s].format == graph[t].format &&
+             graph[s].category == graph[t].category;
+    });
+  };
+  return same(a.inputs, b.inputs) && same(a.outputs, b.outputs) && a.op == b.op;
+}
+
+// A number that is the same for nodes that are alike.
+std::uint64_t likeness(const Graph& graph, const Node& node) {
+  std::uint64_t hash = node.op.index();
+  const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15; };
+  for (const auto* list : {&node.inputs, &node.outputs})
+    for (const TensorId t : *list) {
+      add(t == kNoTensor ? 0 : 1 + static_cast<std::uint64_t>(graph[t].format.element));
+      if (t != kNoTensor)
+        for (const std::int64_t size : graph[t].shape) add(static_cast<std::uint64_t>(size));
+    }
+  return hash;
+}
+
 double bits_of(const Region& region, double bits) { return static_cast<double>(elements(region)) * bits; }
 
 }  // namespace
@@ -112,6 +138,25 @@ Facts facts_of(const Graph& graph, const Node& node) {
     for (OperandFacts& operand : *operands) operand.axes.assign(facts.loops.size(), -1);
   for (std::size_t l = 0; l < facts.loops.size(); ++l)
     if (facts.loops[l].size > 1 && facts.loops[l].kind != LoopKind::Fixed) probe_loop(graph, node, l, facts);
+  return facts;
+}
+
+std::vector<Facts> facts_of(const Graph& graph) {
+  std::vector<Facts> facts;
+  facts.reserve(graph.nodes.size());
+  // Most nodes are like one before: the steps of updates, layers of one shape.
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> known;
+  for (const Node& node : graph.nodes) {
+    std::vector<std::uint32_t>& alike = known[likeness(graph, node)];
+    const auto at = std::find_if(alike.begin(), alike.end(),
+                                 [&](std::uint32_t n) { return are_alike(graph, node, graph.nodes[n]); });
+    if (at != alike.end()) {
+      facts.push_back(Facts(facts[*at]));
+    } else {
+      alike.push_back(static_cast<std::uint32_t>(facts.size()));
+      facts.push_back(facts_of(graph, node));
+    }
+  }
   return facts;
 }
 

@@ -34,6 +34,7 @@ struct Facts {
 
 // The node must be a single work.
 Facts facts_of(const Graph& graph, const Node& node);
+std::vector<Facts> facts_of(const Graph& graph);  // of all nodes
 
 // Part `index` of `parts` of a range, as equal as they can be.
 Range part_of(const Range& range, std::int64_t parts, std::int64_t index);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <unordered_map>
 
 #include "monet/base/assert.h"
 #include "monet/graph/lower.h"
@@ -26,8 +27,8 @@ using plan::OperandFacts;
 constexpr double kBitsPerByte = 8;
 constexpr double kRoom = 0.5;  // of a store: an operand of which no smaller part can be had flows past
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-constexpr double kMostTiles = 2e7;             // the engine alone takes about 0.45 GiB for a million
-constexpr std::size_t kRememberedShapes = 32;  // of the tiles of one node
+constexpr double kMostTiles = 2e7;                  // the engine alone takes about 0.45 GiB for a million
+constexpr std::size_t kRememberedShapes = 1 << 16;  // of tiles
 
 std::int64_t whole_bytes(double bits) { return static_cast<std::int64_t>(std::ceil(bits / kBitsPerByte - 1e-9)); }
 
@@ -52,7 +53,7 @@ class Tiler {
     is_at_lanes_.assign(graph_.tensors.size(), false);
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
       for (const TensorId t : graph_.nodes[n].outputs)
-        if (t != kNoTensor && in_.decided.nodes[n].at_lanes) is_at_lanes_[t.index()] = true;
+        if (t != kNoTensor && in_.decided.nodes[n].at_lanes) has_lanes_ = is_at_lanes_[t.index()] = true;
     out_.group.assign(graph_.nodes.size(), 0);
     for (const Tensor& t : graph_.tensors) {
       const bool is_root = in_.storage.root(TensorId{static_cast<std::uint32_t>(&t - graph_.tensors.data())}) ==
@@ -106,7 +107,6 @@ class Tiler {
     MONET_ASSERT(!choice.cores.empty(), "somebody runs every node");
     const std::vector<Boxed> boxes = boxes_of(facts, choice);
     find_flows(node, facts, choice.cores[0]);
-    shapes_.clear();
     // Per place of a result: how many tiles add to it, and where it is summed up.
     results_.assign(boxes.empty() ? 0 : static_cast<std::size_t>(boxes.front().results * boxes.front().sharers), {});
     const bool is_shared = !boxes.empty() && boxes.front().sharers > 1;
@@ -269,17 +269,33 @@ class Tiler {
     }
   }
 
-  // Tiles of one node are mostly of a few shapes.
+  // Most tiles are like one before, of this node or of another one.
   std::uint32_t kind_of(NodeId id, const Cut& part, std::uint32_t core, bool adds, bool leaves) {
+    const Node& node = graph_[id];
     Shaped shaped{.op = part.op, .core = core, .adds = adds, .leaves = leaves};
-    for (const auto* list : {&part.inputs, &part.outputs})
-      for (const std::optional<Region>& region : *list) {
-        shaped.extents.push_back(region ? static_cast<std::int64_t>(region->axes.size()) : -1);
-        for (std::size_t a = 0; region && a < region->axes.size(); ++a)
-          shaped.extents.push_back(region->axes[a].size());
+    const std::array<bool, 3> lanes = has_lanes_ ? lane_slots(id, core) : std::array<bool, 3>{};
+    std::vector<std::int64_t>& extents = shaped.extents;
+    extents = {lanes[0], lanes[1], lanes[2]};
+    const auto add = [&](const std::vector<TensorId>& tensors, const std::vector<std::optional<Region>>& regions) {
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (tensors[i] == kNoTensor || !regions[i]) {
+          extents.push_back(tensors[i] == kNoTensor ? -1 : -2);
+          continue;
+        }
+        const Format format = graph_[tensors[i]].format;
+        extents.insert(extents.end(),
+                       {static_cast<std::int64_t>(regions[i]->axes.size()), static_cast<std::int64_t>(format.element),
+                        format.group_rows, format.group_columns, format.group_bits});
+        for (const Range& range : regions[i]->axes) extents.push_back(range.size());
       }
-    for (const Shaped& known : shapes_)
-      if (known.core == core && known.adds == adds && known.leaves == leaves && known.extents == shaped.extents &&
+    };
+    add(node.inputs, part.inputs);
+    add(node.outputs, part.outputs);
+    std::uint64_t hash = core * 4u + (adds ? 2u : 0u) + (leaves ? 1u : 0u) + 8 * part.op.index();
+    for (const std::int64_t e : extents) hash = (hash ^ static_cast<std::uint64_t>(e)) * 0x9e3779b97f4a7c15;
+    std::vector<Shaped>& alike = shapes_[hash];
+    for (const Shaped& known : alike)
+      if (known.core == core && known.adds == adds && known.leaves == leaves && known.extents == extents &&
           known.op == shaped.op)
         return known.kind;
     const Graph tile = alone(graph_, graph_[id], part);
@@ -291,9 +307,9 @@ class Tiler {
         vector->reads.push_back(write);
         vector->functions.push_back({work::ElementFunction::Add, write.elements});
       }
-    shaped.kind = kinds_.find(core, work, adds, leaves, lane_slots(id, core));
-    if (shapes_.size() < kRememberedShapes) shapes_.push_back(shaped);
-    return shaped.kind;
+    const std::uint32_t kind = shaped.kind = kinds_.find(core, work, adds, leaves, lanes);
+    if (remembered_++ < kRememberedShapes) alike.push_back(std::move(shaped));
+    return kind;
   }
 
   // By slot: whether all that a node has there, as the cost model sees it, is at the lanes.
@@ -563,9 +579,11 @@ class Tiler {
   std::uint32_t first_sum_block_ = 0;
   std::vector<bool> input_flows_, output_flows_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>>
-      demands_of_;                 // by kind and core: where they begin, and how many
-  std::vector<bool> is_at_lanes_;  // by tensor
-  std::vector<Shaped> shapes_;
+      demands_of_;                                                 // by kind and core: where they begin, and how many
+  std::vector<bool> is_at_lanes_;                                  // by tensor
+  bool has_lanes_ = false;                                         // any of them
+  std::unordered_map<std::uint64_t, std::vector<Shaped>> shapes_;  // by hash
+  std::size_t remembered_ = 0;
   std::vector<Place> results_;
 };
 
