@@ -109,6 +109,20 @@ class Checkpoints(Commands):
         self.assertFalse(refused["fit"]["feasible"])
         self.assertEqual([], refused["front"])
 
+    def test_rules_of_others_are_priced_beside_one_another(self):
+        result = self.search("--strategy", "baselines", model=self.FEW)["result"]
+        rules = {rule["name"]: rule for rule in result["rules"]}
+        self.assertEqual({"keep_all", "recompute_all", "chen", "greedy", "rotor", "additive", "checkmate", "moccasin", "poet"},
+                         set(rules))
+        exact = self.search("--strategy", "exhaustive", model=self.FEW)["result"]
+        for rule in rules.values():
+            self.assertLessEqual(rule["hypervolume_share"], 1 + 1e-12)
+        self.assertLessEqual(result["evaluations"], exact["evaluations"])
+        kept = next(b for b in result["baselines"] if b["name"] == "keep_all")
+        self.assertEqual({}, result["points"][kept["point"]]["decision"])
+        alone = self.search("--strategy", "checkmate", model=self.FEW)["result"]
+        self.assertTrue(all(b["name"] == "checkmate" and b["proven"] for b in alone["baselines"]))
+
     def test_more_ways_to_decide_are_tried(self):
         result = self.search("--decide", "recompute,recompute_each,recompute_tiles,spill,f8e4m3", "--evaluations", "80")["result"]
         words = {word for point in result["points"] for word in point["decision"].values()}
@@ -117,7 +131,7 @@ class Checkpoints(Commands):
     def test_groups_of_a_plan_are_kept(self):
         self.ok("fuse", *self.MODEL[:3], "--on", CHIP, "--out", "fused")
         fused = self.result("evaluate", *self.MODEL[:3], "--on", CHIP, "--plan", "fused/plan.yaml")
-        result = self.search("--plan", "fused/plan.yaml", "--strategy", "baselines")["result"]
+        result = self.search("--plan", "fused/plan.yaml", "--strategy", "keep_all")["result"]
         kept = next(p for p in result["points"] if not p["decision"])
         self.assertEqual(fused["latency_cycles"], kept["latency_cycles"])
 

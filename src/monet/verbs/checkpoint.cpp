@@ -48,7 +48,7 @@ std::vector<plan::SavedPlan> allowed_by(const std::string& decide) {
 
 std::vector<std::string> strategies() {
   std::vector<std::string> names{"nsga2", "exhaustive", "baselines"};
-  names.insert(names.end(), search::baseline_names().begin(), search::baseline_names().end());
+  for (std::string& name : search::baseline_names()) names.push_back(std::move(name));
   return names;
 }
 
@@ -252,10 +252,10 @@ class Checkpointer {
       run_.is_proven = run_.found.end != solve::Nsga2End::Stopped;
       return;
     }
-    for (const std::string& name : search::baseline_names())
+    const search::BaselineOptions how{.deadline = options_.deadline};
+    for (const std::string& name : search::baseline_names(is_search))
       if (is_search || request_.strategy == "baselines" || request_.strategy == name)
-        for (search::Baseline& b : search::baseline(*run_.problem, name, options_.deadline))
-          run_.baselines.push_back(std::move(b));
+        for (search::Baseline& b : search::baseline(*run_.problem, name, how)) run_.baselines.push_back(std::move(b));
     for (const search::Baseline& b : run_.baselines) options_.seeds.push_back(b.decision);
     run_.found = is_search ? search::search_decisions(*run_.problem, options_)
                            : search::given_decisions(*run_.problem, options_);

@@ -51,6 +51,15 @@ struct CheckpointRun {
 // Throws InputError.
 CheckpointRun checkpoint(const CheckpointRequest& request);
 
+// What a rule of others comes to: its decisions beside all that were tried.
+struct RuleResult {
+  std::string name{};
+  std::size_t decisions = 0, on_front = 0, proven = 0;
+  double hypervolume = 0;  // of its own points before the common reference, over that of all
+  double largest_gap = 0;  // of those that are not proven
+};
+std::vector<RuleResult> rule_results(const CheckpointRun& run, const CheckpointRequest& request);
+
 // The plan of a point, every decision included.
 std::string plan_yaml(const CheckpointRun& run, std::uint32_t point);
 // Of what counts, by CheckpointRequest::memory.

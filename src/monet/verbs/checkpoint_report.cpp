@@ -124,6 +124,13 @@ std::string text(const CheckpointRun& run, const CheckpointRequest& request) {
       if (run.found.points[i].decision == decision) return std::optional(i);
     return std::optional<std::uint32_t>();
   };
+  if (request.strategy == "baselines") {
+    Table rules({"rule", "decisions", "on the front", "hypervolume", "proven in its model", "largest gap"});
+    for (const RuleResult& r : rule_results(run, request))
+      rules.row({r.name, grouped(r.decisions), grouped(r.on_front), fmt::format("{:.1f} %", 100 * r.hypervolume),
+                 fmt::format("{} of {}", r.proven, r.decisions), fmt::format("{:.2f} %", 100 * r.largest_gap)});
+    return out + rules.text("  ") + (request.fit_bytes ? "\n" + fit_text(run, request) : "");
+  }
   if (by_name) {
     for (const search::Baseline& b : run.baselines)
       if (const auto i = index_of(b.decision))
@@ -164,6 +171,33 @@ std::string csv(const CheckpointRun& run) {
   return out;
 }
 
+std::vector<RuleResult> rule_results(const CheckpointRun& run, const CheckpointRequest& request) {
+  std::vector<RuleResult> out;
+  std::vector<std::vector<solve::Objectives>> points;
+  for (const search::Baseline& b : run.baselines) {
+    if (out.empty() || out.back().name != b.name) {
+      out.push_back({.name = b.name});
+      points.emplace_back();
+    }
+    for (std::uint32_t i = 0; i < run.found.points.size(); ++i) {
+      const Figures& f = run.found.points[i].figures;
+      if (run.found.points[i].decision != b.decision || !f.is_possible) continue;
+      out.back().on_front +=
+          std::find(run.found.front.begin(), run.found.front.end(), i) != run.found.front.end() ? 1 : 0;
+      const double peak = peak_of(run, request, f);
+      if (request.fit_bytes && peak > *request.fit_bytes) continue;
+      points.back().push_back({f.latency_cycles, f.energy_pj});
+      if (!request.fit_bytes) points.back().back().push_back(peak);
+    }
+    ++out.back().decisions;
+    out.back().proven += b.is_proven ? 1 : 0;
+    out.back().largest_gap = std::max(out.back().largest_gap, b.gap);
+  }
+  for (std::size_t r = 0; r < out.size() && run.hypervolume > 0; ++r)
+    out[r].hypervolume = solve::hypervolume(points[r], run.reference) / run.hypervolume;
+  return out;
+}
+
 Json options_json(const CheckpointRequest& request) {
   return options_json(request.evaluate)
       .set("strategy", request.strategy)
@@ -176,7 +210,7 @@ Json options_json(const CheckpointRequest& request) {
 }
 
 Json json(const CheckpointRun& run, const CheckpointRequest& request) {
-  Json activations = Json::array(), points = Json::array(), baselines = Json::array();
+  Json activations = Json::array(), points = Json::array(), baselines = Json::array(), rules = Json::array();
   for (const search::SavedActivation& a : run.problem->activations())
     activations.push(Json::object().set("name", a.name).set("bytes", a.bytes));
   for (const CheckpointPoint& p : run.found.points) {
@@ -202,7 +236,7 @@ Json json(const CheckpointRun& run, const CheckpointRequest& request) {
     points.push(std::move(point));
   }
   for (const search::Baseline& b : run.baselines) {
-    Json one = Json::object().set("name", b.name).set("words", b.words);
+    Json one = Json::object().set("name", b.name).set("words", b.words).set("proven", b.is_proven).set("gap", b.gap);
     for (std::uint32_t i = 0; i < run.found.points.size(); ++i)
       if (run.found.points[i].decision == b.decision) {
         one.set("point", i);
@@ -210,6 +244,14 @@ Json json(const CheckpointRun& run, const CheckpointRequest& request) {
       }
     baselines.push(std::move(one));
   }
+  for (const RuleResult& r : rule_results(run, request))
+    rules.push(Json::object()
+                   .set("name", r.name)
+                   .set("decisions", r.decisions)
+                   .set("on_front", r.on_front)
+                   .set("hypervolume_share", r.hypervolume)
+                   .set("proven", r.proven)
+                   .set("largest_gap", r.largest_gap));
   Json reference = Json::object();
   for (std::size_t k = 0; k < run.reference.size(); ++k) reference.set(run.objectives[k], run.reference[k]);
   Json out = Json::object()
@@ -223,7 +265,8 @@ Json json(const CheckpointRun& run, const CheckpointRequest& request) {
                  .set("evaluations", run.found.points.size())
                  .set("exact", run.is_proven)
                  .set("stopped", run.found.end == solve::Nsga2End::Stopped)
-                 .set("baselines", std::move(baselines));
+                 .set("baselines", std::move(baselines))
+                 .set("rules", std::move(rules));
   if (request.fit_bytes) {
     Json fit = Json::object().set("bytes", *request.fit_bytes).set("feasible", run.best.has_value());
     if (run.best) {
