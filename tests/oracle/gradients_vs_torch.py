@@ -39,6 +39,7 @@ MODELS = [
     ("resnet18:stem=cifar,norm=group,groups=4,image=16,classes=10,width=8", 3),
     ("resnet50:norm=frozen,image=32,classes=10,width=8", 2),
     ("vgg11:image=32,classes=10,width=8,hidden=32", 2),
+    ("unet:image=16,classes=3,width=4,levels=2", 2),
     ("mobilenet_v2:image=64,classes=5", 4),
     ("mobilenet_v3_large:image=64,classes=5", 4),
     ("vit_b_16:image=32,classes=5,layers=1,width=16,heads=2,mlp=24", 3),
@@ -268,7 +269,7 @@ def optimizer_cases(full):
         heavy = name.startswith("mobilenet") and optimizer != {"mobilenet_v2": "momentum"}.get(name, "adamw")
         if full or (not heavy and (optimizer in PLAIN or name in ("mlp", "gpt2"))):
             yield spec, {"batch": batch, "number": "double", "optimizer": optimizer, "steps": 3}
-        convolutional = name.startswith(("resnet", "vgg", "mobilenet"))
+        convolutional = name.startswith(("resnet", "vgg", "mobilenet", "unet"))
         if optimizer in PLAIN and not convolutional and (full or optimizer == "adamw"):
             yield spec, {"batch": batch, "number": "float", "optimizer": optimizer, "steps": 3}
 

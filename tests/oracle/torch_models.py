@@ -42,6 +42,7 @@ DEFAULTS = {
     "mobilenet_v2": _MOBILENET,
     "mobilenet_v3_large": _MOBILENET,
     "mobilenet_v3_small": _MOBILENET,
+    "unet": dict(image=256, classes=2, width=64, levels=4),
     "vit_b_16": dict(image=224, classes=1000, layers=12, width=768, heads=12, mlp=3072),
     "gpt2": _GPT2,
     "gpt2-medium": dict(_GPT2, layers=24, width=1024, heads=16),
@@ -81,6 +82,8 @@ def make(spec):
     if name.startswith("mobilenet"):
         import torchvision
         return getattr(torchvision.models, name)(num_classes=o["classes"], dropout=o["dropout"])
+    if name == "unet":
+        return Unet(o)
     if name == "vit_b_16":
         return Vit(o)
     if name == "gpt2-mini":
@@ -275,6 +278,51 @@ class Vgg(nn.Module):
         # Adaptive pooling of one number gives it 49 times; ONNX export knows only the way down.
         x = x.expand(-1, -1, 7, 7) if x.shape[-1] == 1 else F.adaptive_avg_pool2d(x, 7)
         return self.classifier(x.flatten(1))
+
+
+# ---- Segmentation ----
+
+
+class DoubleConv(nn.Module):
+    def __init__(self, channels, planes):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(channels, planes, 3, padding=1, bias=False), nn.BatchNorm2d(planes)
+        self.conv2, self.bn2 = nn.Conv2d(planes, planes, 3, padding=1, bias=False), nn.BatchNorm2d(planes)
+
+    def convolve(self, x):
+        return F.relu(self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x))))))
+
+    def forward(self, x):
+        return self.convolve(x)
+
+
+class UpConv(DoubleConv):
+    def __init__(self, channels):
+        super().__init__(2 * channels, channels)
+        self.up = nn.ConvTranspose2d(2 * channels, channels, 2, 2)
+
+    def forward(self, x, side):
+        return self.convolve(torch.cat([side, self.up(x)], 1))
+
+
+class Unet(nn.Module):
+    def __init__(self, o):
+        super().__init__()
+        width, levels = o["width"], o["levels"]
+        self.down = nn.ModuleList(DoubleConv(3 if l == 0 else width << (l - 1), width << l) for l in range(levels))
+        self.bottom = DoubleConv(width << (levels - 1), width << levels)
+        self.up = nn.ModuleList(UpConv(width << l) for l in range(levels))
+        self.head = nn.Conv2d(width, o["classes"], 1)
+
+    def forward(self, x):
+        sides = []
+        for level in self.down:
+            sides.append(level(x))
+            x = F.max_pool2d(sides[-1], 2)
+        x = self.bottom(x)
+        for level, side in zip(reversed(self.up), reversed(sides)):
+            x = level(x, side)
+        return self.head(x)
 
 
 # ---- Vision transformer ----
@@ -604,6 +652,7 @@ LOGIT_SPECS = [
     "resnet50:norm=group,groups=2,image=32,classes=5,width=4",
     "vgg11:image=32,classes=5,width=4,hidden=10",
     "vgg11:image=224,classes=5,width=2,hidden=10",
+    "unet:image=16,classes=3,width=4,levels=2",
     "mobilenet_v2:image=33,classes=5",
     "mobilenet_v3_small:image=33,classes=5",
     "vit_b_16:image=32,classes=5,layers=2,width=12,heads=3,mlp=20",

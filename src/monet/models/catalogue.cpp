@@ -18,8 +18,8 @@ constexpr std::int64_t kMostBatch = std::int64_t{1} << 31;
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all = [] {
     std::vector<Recipe> list;
-    for (auto family : {mlp_recipes, resnet_recipes, vgg_recipes, mobilenet_recipes, vit_recipes, gpt2_recipes,
-                        mini_gpt_recipes, bert_recipes, llama_recipes})
+    for (auto family : {mlp_recipes, resnet_recipes, vgg_recipes, mobilenet_recipes, unet_recipes, vit_recipes,
+                        gpt2_recipes, mini_gpt_recipes, bert_recipes, llama_recipes})
       for (Recipe& recipe : family()) list.push_back(std::move(recipe));
     return list;
   }();

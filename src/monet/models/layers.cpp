@@ -113,6 +113,16 @@ TensorId conv_norm_act(Builder& b, TensorId x, const ConvUnit& unit, const ConvN
   return activate(b, unit.activation, y, unit.norm_name + ".act");
 }
 
+TensorId max_pool_2x2(Builder& b, TensorId x, const std::string& name) {
+  return b.one(Pool{.kind = PoolKind::Max,
+                    .kernel = {2, 2},
+                    .strides = {2, 2},
+                    .dilations = {1, 1},
+                    .pads_begin = {0, 0},
+                    .pads_end = {0, 0}},
+               {x}, name);
+}
+
 TensorId spatial_mean(Builder& b, TensorId x, const std::string& name, bool keep) {
   return b.one(Reduce{.kind = ReduceKind::Mean, .axes = {2, 3}, .keep = keep}, {x}, name);
 }

@@ -57,6 +57,8 @@ struct ConvUnit {
 // Convolution, normalisation, activation. New running statistics become outputs of the graph.
 TensorId conv_norm_act(Builder& b, TensorId x, const ConvUnit& unit, const ConvNormOptions& norm);
 
+// The largest of every four neighbours.
+TensorId max_pool_2x2(Builder& b, TensorId x, const std::string& name);
 // The mean of each image plane: [N,C,H,W] -> [N,C], or [N,C,1,1] when the dimensions are kept.
 TensorId spatial_mean(Builder& b, TensorId x, const std::string& name, bool keep = false);
 

@@ -18,6 +18,7 @@ std::vector<Recipe> mlp_recipes();
 std::vector<Recipe> resnet_recipes();
 std::vector<Recipe> vgg_recipes();
 std::vector<Recipe> mobilenet_recipes();
+std::vector<Recipe> unet_recipes();
 std::vector<Recipe> vit_recipes();
 std::vector<Recipe> gpt2_recipes();
 std::vector<Recipe> mini_gpt_recipes();

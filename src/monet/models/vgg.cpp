@@ -46,13 +46,7 @@ TensorId build_vgg(Builder& b, const std::vector<int>& convolutions, const Optio
       x = conv(b, next(), x, {.channels = channels, .bias = true});
       x = activate(b, Activation::Relu, x, next());
     }
-    x = b.one(Pool{.kind = PoolKind::Max,
-                   .kernel = {2, 2},
-                   .strides = {2, 2},
-                   .dilations = {1, 1},
-                   .pads_begin = {0, 0},
-                   .pads_end = {0, 0}},
-              {x}, next());
+    x = max_pool_2x2(b, x, next());
   }
   x = pool_to_plane(b, x);
   const Shape shape = b[x].shape;

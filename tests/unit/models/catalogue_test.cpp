@@ -31,6 +31,7 @@ const char* const kSmall[] = {
     "resnet50:norm=group,groups=8",
     "resnet152:image=32",
     "vgg16",
+    "unet",
     "vgg19:image=448,dropout=0.5",
     "mobilenet_v2",
     "mobilenet_v2:dropout=0.2",

@@ -31,6 +31,7 @@ TEST(Parameters, OfVisionModelsAreTorchvisions) {
   EXPECT_EQ(parameters(build_model("vgg13", 1)), 133'047'848);
   EXPECT_EQ(parameters(build_model("vgg16", 1)), 138'357'544);
   EXPECT_EQ(parameters(build_model("vgg19", 1)), 143'667'240);
+  EXPECT_EQ(parameters(build_model("unet", 1)), 31'037'698);
   EXPECT_EQ(parameters(build_model("mobilenet_v2", 1)), 3'504'872);
   EXPECT_EQ(parameters(build_model("mobilenet_v3_large", 1)), 5'483'032);
   EXPECT_EQ(parameters(build_model("mobilenet_v3_small", 1)), 2'542'856);
