@@ -159,6 +159,21 @@ std::vector<std::string> baseline_names(bool quick) {
   return names;
 }
 
+std::vector<Baseline> singles_and_pairs(const Checkpointing& problem) {
+  const Choices kept(problem.activations().size(), 0), rebuilt = problem.all_of(plan::Saving::Recompute);
+  std::vector<Baseline> out{{"pairs", "none", kept}};
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    for (std::size_t j = i; j < kept.size(); ++j) {
+      if (rebuilt[i] == 0 || rebuilt[j] == 0) continue;
+      Choices decision = kept;
+      decision[i] = rebuilt[i];
+      decision[j] = rebuilt[j];
+      const std::string &a = problem.activations()[i].name, &b = problem.activations()[j].name;
+      out.push_back({"pairs", i == j ? a : fmt::format("{}, {}", a, b), std::move(decision)});
+    }
+  return out;
+}
+
 LinearProblem linear_model(const Checkpointing& problem) {
   std::vector<TensorId> activations;
   for (const SavedActivation& a : problem.activations()) activations.push_back(a.tensor);

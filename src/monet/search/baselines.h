@@ -34,6 +34,9 @@ struct BaselineOptions {
 // to speak of.
 std::vector<std::string> baseline_names(bool quick = false);
 
+// Not a rule, but a question: everything kept, every activation forgotten alone, and every two of them.
+std::vector<Baseline> singles_and_pairs(const Checkpointing& problem);
+
 std::vector<Baseline> baseline(const Checkpointing& problem, std::string_view name, const BaselineOptions& options);
 
 // The linear model of an iteration on its chip.

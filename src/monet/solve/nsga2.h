@@ -115,6 +115,8 @@ class Nsga2 {
 
  private:
   static constexpr std::uint64_t kTries = 20;  // to find a genome that is not known yet
+  // Streams of random numbers that no candidate has.
+  static constexpr std::uint64_t kProposals = std::numeric_limits<std::uint32_t>::max(), kLines = kProposals - 1;
 
   // Unless it is known or there is no room for it.
   void add(std::vector<Genome>& batch, Genome genome, std::size_t most) {
@@ -150,9 +152,21 @@ class Nsga2 {
     population_ = std::move(next);
   }
 
+  // The next in a line of all, drawn anew whenever it is through: everybody is asked as often as everybody else.
+  std::size_t next_in_line(std::uint64_t generation) {
+    if (line_.empty()) {
+      Random random(options_.seed, generation, kLines - lines_++);
+      for (std::size_t i = 0; i < population_.size(); ++i) line_.push_back(i);
+      for (std::size_t i = line_.size(); i > 1; --i) std::swap(line_[i - 1], line_[random.below(i)]);
+    }
+    const std::size_t next = line_.back();
+    line_.pop_back();
+    return next;
+  }
+
   // The better of two, by rank, then by room.
-  std::uint32_t winner(Random& random) const {
-    const std::size_t a = random.below(population_.size()), b = random.below(population_.size());
+  std::uint32_t winner(std::uint64_t generation) {
+    const std::size_t a = next_in_line(generation), b = next_in_line(generation);
     const Survivor &x = standing_[a], &y = standing_[b];
     const bool is_first = x.rank != y.rank ? x.rank < y.rank : x.crowding >= y.crowding;
     return population_[is_first ? a : b];
@@ -161,13 +175,15 @@ class Nsga2 {
   std::vector<Genome> children(std::uint64_t generation) {
     const std::size_t most = std::min(options_.population, options_.evaluations - archive_.genomes.size());
     std::vector<Genome> batch;
+    line_.clear();
+    lines_ = 0;
     if (problem_.propose) {
-      Random random(options_.seed, generation, std::numeric_limits<std::uint32_t>::max());
+      Random random(options_.seed, generation, kProposals);
       for (Genome& genome : problem_.propose(archive_, most, random)) add(batch, std::move(genome), most);
     }
     for (std::uint64_t i = 0; batch.size() < most && i < kTries * most; ++i) {
       Random random(options_.seed, generation, i);
-      const Genome &mother = archive_.genomes[winner(random)], &father = archive_.genomes[winner(random)];
+      const Genome &mother = archive_.genomes[winner(generation)], &father = archive_.genomes[winner(generation)];
       Genome child = random.chance(options_.crossover) ? problem_.variation.cross(mother, father, random) : mother;
       problem_.variation.mutate(child, random);
       add(batch, std::move(child), most);
@@ -187,6 +203,8 @@ class Nsga2 {
   std::vector<std::uint32_t> population_;  // of the archive
   std::vector<Survivor> standing_;         // of the population
   std::size_t selected_ = 0;               // of the archive, so many have stood for selection
+  std::vector<std::size_t> line_;          // of the population: who is asked next, the last first
+  std::uint64_t lines_ = 0;                // drawn in this generation
 };
 
 }  // namespace monet::solve

@@ -47,7 +47,7 @@ std::vector<plan::SavedPlan> allowed_by(const std::string& decide) {
 }
 
 std::vector<std::string> strategies() {
-  std::vector<std::string> names{"nsga2", "exhaustive", "baselines"};
+  std::vector<std::string> names{"nsga2", "exhaustive", "baselines", "pairs"};
   for (std::string& name : search::baseline_names()) names.push_back(std::move(name));
   return names;
 }
@@ -256,6 +256,7 @@ class Checkpointer {
     for (const std::string& name : search::baseline_names(is_search))
       if (is_search || request_.strategy == "baselines" || request_.strategy == name)
         for (search::Baseline& b : search::baseline(*run_.problem, name, how)) run_.baselines.push_back(std::move(b));
+    if (request_.strategy == "pairs") run_.baselines = search::singles_and_pairs(*run_.problem);
     for (const search::Baseline& b : run_.baselines) options_.seeds.push_back(b.decision);
     run_.found = is_search ? search::search_decisions(*run_.problem, options_)
                            : search::given_decisions(*run_.problem, options_);
