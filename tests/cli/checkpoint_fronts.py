@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 RESNET = "resnet18:image=64,width=8"
-RESNET_WIDE = "resnet18:image=32,width=16"
+RESNET_WIDE = "resnet18:image=64,width=16"
 GPT2 = "gpt2:layers=1,width=64,heads=2,vocab=256,seq=64"
 MINI = "gpt2-mini:layers=1,width=64,heads=2,vocab=256,seq=64,ff=128"
 MLP = "mlp:in=64,hidden=128,layers=10,classes=10"

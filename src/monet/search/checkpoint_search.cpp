@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "monet/base/assert.h"
@@ -17,6 +18,9 @@ using solve::Score;
 
 constexpr std::size_t kPool = std::size_t{1} << 16;  // decisions that the surrogate looks at
 constexpr double kProposed = 0.75;                   // of a generation, at the most
+constexpr std::size_t kLookedAt = 2048;              // of them, more closely
+constexpr std::size_t kNear = 256;                   // known ones that say what guesses miss
+constexpr double kHope = 0.5;                        // how many times what is missed usually a guess may be too high
 constexpr double kDoubt = 0.005;                     // of the range: guesses that far behind the front are not followed
 
 // Figures in the order of the decisions; what is known is looked up, the rest computed together.
@@ -110,9 +114,16 @@ class Proposals {
       for (std::size_t k = 0; k < objectives; ++k) most = std::max(most, (other[k] - p[k]) / ranges[k]);
       return most;
     };
-    std::vector<double> merit(pool.size(), std::numeric_limits<double>::infinity());
-    for (std::size_t i = 0; i < pool.size(); ++i)
-      for (const Objectives& f : front) merit[i] = std::min(merit[i], lead(guessed[i], f));
+    const auto merits = [&] {
+      std::vector<double> merit(pool.size(), std::numeric_limits<double>::infinity());
+      for (std::size_t i = 0; i < pool.size(); ++i)
+        for (const Objectives& f : front) merit[i] = std::min(merit[i], lead(guessed[i], f));
+      return merit;
+    };
+    std::vector<double> merit = merits();
+    keep_best(pool, guessed, merit);
+    correct(archive, guesses, pool, guessed);
+    merit = merits();
     std::vector<Choices> out;
     const auto most = static_cast<std::size_t>(std::ceil(kProposed * static_cast<double>(wanted)));
     while (out.size() < most && out.size() < pool.size()) {
@@ -127,6 +138,46 @@ class Proposals {
   }
 
  private:
+  // Those of most merit, in their order.
+  static void keep_best(std::vector<Choices>& pool, std::vector<Objectives>& guessed,
+                        const std::vector<double>& merit) {
+    if (pool.size() <= kLookedAt) return;
+    std::vector<double> sorted = merit;
+    std::nth_element(sorted.begin(), sorted.begin() + kLookedAt, sorted.end(), std::greater<>());
+    const double least = sorted[kLookedAt];
+    std::size_t to = 0;
+    for (std::size_t i = 0; i < pool.size(); ++i)
+      if (merit[i] > least) {
+        std::swap(pool[to], pool[i]);
+        std::swap(guessed[to++], guessed[i]);
+      }
+    pool.resize(to);
+    guessed.resize(to);
+  }
+
+  // Guesses by what they miss nearby; where nothing is near, as good as they may be.
+  static void correct(const solve::Archive<Choices>& archive, const std::vector<solve::Surrogate>& guesses,
+                      const std::vector<Choices>& pool, std::vector<Objectives>& guessed) {
+    std::vector<Choices> known;
+    std::vector<std::vector<double>> missed(guesses.size());
+    for (const solve::Survivor& s : solve::survivors_of(archive.scores, kNear)) {
+      if (archive.scores[s.index].violation > 0) continue;
+      known.push_back(archive.genomes[s.index]);
+      for (std::size_t k = 0; k < guesses.size(); ++k)
+        missed[k].push_back(archive.scores[s.index].objectives[k] - guesses[k].guess(known.back()));
+    }
+    const solve::Nearby nearby(std::move(known));
+    std::vector<solve::Nearby::Residual> residuals;
+    for (std::vector<double>& m : missed) residuals.push_back(nearby.fit(std::move(m)));
+    std::vector<double> likeness;
+    for (std::size_t i = 0; i < pool.size(); ++i) {
+      const double most = nearby.likeness(pool[i], likeness), doubt = std::sqrt(1 - most * most);
+      for (std::size_t k = 0; k < residuals.size(); ++k)
+        guessed[i][k] += std::inner_product(likeness.begin(), likeness.end(), residuals[k].weights.begin(), 0.0) -
+                         kHope * doubt * residuals[k].size;
+    }
+  }
+
   // All decisions where they are few; else those that differ from one on the front in one choice, and some in two or
   // three.
   std::vector<Choices> candidates(const solve::Archive<Choices>& archive, solve::Random& random) const {

@@ -10,10 +10,11 @@ namespace monet::solve {
 namespace {
 
 constexpr double kPenalty = 1e-3;
+constexpr double kLikeness = 0.7;  // of two decisions that differ in one choice
+constexpr double kNoise = 0.01;    // in likenesses, so that equal figures of different decisions are no fault
 
-// Solves a system whose matrix is symmetric and positive definite (Cholesky), in place.
-void solve_definite(std::vector<double>& matrix, std::vector<double>& vector) {
-  const std::size_t n = vector.size();
+// A symmetric, positive definite matrix of n rows as the product of a triangle (below its diagonal) and its transpose.
+void factorise(std::vector<double>& matrix, std::size_t n) {
   const auto at = [&](std::size_t r, std::size_t c) -> double& { return matrix[r * n + c]; };
   for (std::size_t c = 0; c < n; ++c) {
     for (std::size_t k = 0; k < c; ++k)
@@ -21,6 +22,12 @@ void solve_definite(std::vector<double>& matrix, std::vector<double>& vector) {
     const double root = std::sqrt(std::max(at(c, c), 1e-12));
     for (std::size_t r = c; r < n; ++r) at(r, c) /= root;
   }
+}
+
+// Solves a system with such a triangle, in place.
+void solve_factored(const std::vector<double>& matrix, std::vector<double>& vector) {
+  const std::size_t n = vector.size();
+  const auto at = [&](std::size_t r, std::size_t c) { return matrix[r * n + c]; };
   for (std::size_t r = 0; r < n; ++r) {
     for (std::size_t k = 0; k < r; ++k) vector[r] -= at(r, k) * vector[k];
     vector[r] /= at(r, r);
@@ -77,7 +84,8 @@ void Surrogate::fit(std::span<const Choices> genomes, std::span<const double> va
     }
   }
   for (std::size_t t = 0; t < terms_; ++t) matrix[t * terms_ + t] += kPenalty * (t <= singles_ ? 1 : 100);
-  solve_definite(matrix, weights_);
+  factorise(matrix, terms_);
+  solve_factored(matrix, weights_);
   weights_[0] += mean;
 }
 
@@ -87,6 +95,38 @@ double Surrogate::guess(const Choices& genome) const {
   double sum = 0;
   for (const std::uint32_t a : active) sum += weights_[a];
   return sum;
+}
+
+Nearby::Nearby(std::vector<Choices> known) : known_(std::move(known)) {
+  const std::size_t n = known_.size();
+  std::vector<double> row;
+  for (const Choices& genome : known_) {
+    likeness(genome, row);
+    factor_.insert(factor_.end(), row.begin(), row.end());
+  }
+  for (std::size_t i = 0; i < n; ++i) factor_[i * n + i] += kNoise;
+  factorise(factor_, n);
+}
+
+double Nearby::likeness(const Choices& genome, std::vector<double>& out) const {
+  out.clear();
+  double most = 0;
+  for (const Choices& other : known_) {
+    std::size_t differences = 0;
+    for (std::size_t i = 0; i < genome.size(); ++i) differences += genome[i] != other[i] ? 1 : 0;
+    out.push_back(std::pow(kLikeness, static_cast<double>(differences)));
+    most = std::max(most, out.back());
+  }
+  return most;
+}
+
+Nearby::Residual Nearby::fit(std::vector<double> missed) const {
+  Residual out;
+  for (const double m : missed) out.size += m * m;
+  out.size = missed.empty() ? 0 : std::sqrt(out.size / static_cast<double>(missed.size()));
+  out.weights = std::move(missed);
+  solve_factored(factor_, out.weights);
+  return out;
 }
 
 }  // namespace monet::solve

@@ -29,4 +29,25 @@ class Surrogate {
   std::vector<double> weights_;
 };
 
+// What such guesses miss, as far as it is known nearby: a Gaussian process over decisions, in which two of them are the
+// less alike the more choices they differ in.
+class Nearby {
+ public:
+  // Of few hundred genomes: the work grows with their cube.
+  explicit Nearby(std::vector<Choices> known);
+
+  struct Residual {
+    std::vector<double> weights{};  // by known genome
+    double size = 0;                // root of the mean square
+  };
+  Residual fit(std::vector<double> missed) const;  // by known genome
+
+  // How much like each known genome it is, from 0 to 1; the most of them.
+  double likeness(const Choices& genome, std::vector<double>& out) const;
+
+ private:
+  std::vector<Choices> known_;
+  std::vector<double> factor_;  // of the matrix of likenesses
+};
+
 }  // namespace monet::solve

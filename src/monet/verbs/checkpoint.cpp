@@ -52,6 +52,19 @@ std::vector<std::string> strategies() {
   return names;
 }
 
+// A search begins with rules of others for at most this part of its evaluations.
+constexpr std::size_t kSeedShare = 4;
+
+// So many of a list, its first two and its last among them.
+void thin_out(std::vector<search::Baseline>& list, std::size_t count) {
+  if (list.size() <= count) return;
+  std::vector<search::Baseline> kept(list.begin(), list.begin() + 2);
+  const std::size_t rest = list.size() - 2;
+  for (std::size_t i = 2; i < count; ++i)
+    kept.push_back(list[2 + (i - 2) * (rest - 1) / std::max<std::size_t>(1, count - 3)]);
+  list = std::move(kept);
+}
+
 // Decisions and figures as rows of a store.
 class Stored {
  public:
@@ -257,6 +270,7 @@ class Checkpointer {
       if (is_search || request_.strategy == "baselines" || request_.strategy == name)
         for (search::Baseline& b : search::baseline(*run_.problem, name, how)) run_.baselines.push_back(std::move(b));
     if (request_.strategy == "pairs") run_.baselines = search::singles_and_pairs(*run_.problem);
+    if (is_search) thin_out(run_.baselines, std::max<std::size_t>(2, request_.evaluations / kSeedShare));
     for (const search::Baseline& b : run_.baselines) options_.seeds.push_back(b.decision);
     run_.found = is_search ? search::search_decisions(*run_.problem, options_)
                            : search::given_decisions(*run_.problem, options_);

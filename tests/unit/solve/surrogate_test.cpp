@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace monet::solve {
 namespace {
 
@@ -46,6 +48,28 @@ TEST(Surrogate, OfManyDecisionsLooksAtNeighboursOnly) {
   surrogate.fit(known, values);
   for (std::uint64_t i = 1'000; i < 1'050; ++i)
     EXPECT_NEAR(surrogate.guess(drawn(i, choices)), value(drawn(i, choices)), 2) << i;
+}
+
+TEST(Nearby, KnowsWhatIsMissedAndSpreadsItOverWhatIsAlike) {
+  const std::vector<Choices> known{{0, 0, 0, 0}, {1, 1, 1, 1}, {0, 0, 1, 1}};
+  const Nearby nearby(known);
+  const Nearby::Residual r = nearby.fit({2, -4, 0});
+  EXPECT_NEAR(r.size, std::sqrt(20.0 / 3), 1e-12);
+  const auto missed = [&](const Choices& genome, double* most = nullptr) {
+    std::vector<double> likeness;
+    const double m = nearby.likeness(genome, likeness);
+    if (most != nullptr) *most = m;
+    double sum = 0;
+    for (std::size_t i = 0; i < likeness.size(); ++i) sum += likeness[i] * r.weights[i];
+    return sum;
+  };
+  double most = 0;
+  EXPECT_NEAR(missed({0, 0, 0, 0}, &most), 2, 0.1);
+  EXPECT_EQ(most, 1);
+  EXPECT_NEAR(missed({1, 1, 1, 1}), -4, 0.1);
+  EXPECT_GT(missed({1, 0, 0, 0}, &most), 0.2);
+  EXPECT_LT(most, 1);
+  EXPECT_LT(missed({1, 1, 0, 1}), -1);
 }
 
 TEST(Surrogate, OfOneValueGuessesThat) {
