@@ -65,13 +65,6 @@ class Evaluator {
   CheckpointFront& out_;
 };
 
-// The next decision in counting order; false behind the last one.
-bool advance(Choices& at, const std::vector<std::uint16_t>& choices) {
-  std::size_t d = 0;
-  while (d < at.size() && ++at[d] >= choices[d]) at[d++] = 0;
-  return d < at.size();
-}
-
 // Decisions whose guessed figures lie farthest before the front, each in view of those proposed before it.
 class Proposals {
  public:
@@ -187,7 +180,7 @@ class Proposals {
     if (count <= static_cast<double>(kPool)) {
       Choices at(choices_.size(), 0);
       do pool.push_back(at);
-      while (advance(at, choices_));
+      while (solve::advance(at, choices_));
       return pool;
     }
     std::set<Choices> seen;
@@ -254,7 +247,7 @@ CheckpointFront all_decisions(const Checkpointing& problem, const CheckpointSear
       [&](Choices& one) {
         if (!has_more) return false;
         one = at;
-        has_more = advance(at, choices);
+        has_more = solve::advance(at, choices);
         return true;
       },
       options, evaluate, out);

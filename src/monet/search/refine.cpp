@@ -1,7 +1,6 @@
 #include "monet/search/refine.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -14,8 +13,6 @@ namespace {
 
 using Groups = std::vector<std::vector<NodeId>>;
 
-constexpr std::size_t kRound = 16;  // steps tried before the best of them is taken
-
 class Refinement {
  public:
   Refinement(const Setting& setting, const Subject& subject, const FusionRules& rules, const RefineOptions& options)
@@ -27,43 +24,24 @@ class Refinement {
   }
 
   Refined run(Groups groups) {
-    Refined best{.groups = std::move(groups), .evaluations = 1};
-    best.figures = figures_of_groups(best.groups);
-    while (!is_over(best)) {
-      const std::vector<Groups> steps = steps_from(best.groups);
-      bool is_better = false;
-      for (std::size_t at = 0; at < steps.size() && !is_better && !is_over(best); at += kRound) {
-        const std::size_t count = std::min({kRound, steps.size() - at, options_.evaluations - best.evaluations});
-        std::vector<Figures> tried(count);
-        parallel_for(count, options_.threads, [&](std::size_t i) { tried[i] = figures_of_groups(steps[at + i]); });
-        best.evaluations += count;
-        std::size_t winner = count;
-        for (std::size_t i = 0; i < count; ++i)
-          if (value(tried[i]) < value(winner < count ? tried[winner] : best.figures)) winner = i;
-        if (winner < count) {
-          best.groups = steps[at + winner];
-          best.figures = tried[winner];
-          ++best.steps;
-          is_better = true;
-        }
-        if (options_.observe) options_.observe(best.evaluations, best.figures);
-      }
-      if (!is_better) {
-        best.is_local_optimum = !is_over(best);
-        break;
-      }
-    }
-    return best;
+    Descent<Groups> best{.state = std::move(groups), .evaluations = 1};
+    best.figures = figures_of_groups(best.state);
+    descend<Groups>(
+        best,
+        [&](std::span<const Groups> steps) {
+          std::vector<Figures> tried(steps.size());
+          parallel_for(steps.size(), options_.threads, [&](std::size_t i) { tried[i] = figures_of_groups(steps[i]); });
+          return tried;
+        },
+        [&](const Groups& from) { return steps_from(from); }, options_);
+    return {.groups = std::move(best.state),
+            .figures = std::move(best.figures),
+            .evaluations = best.evaluations,
+            .steps = best.steps,
+            .is_local_optimum = best.is_local_optimum};
   }
 
  private:
-  bool is_over(const Refined& best) const {
-    return best.evaluations >= options_.evaluations || options_.deadline.is_over();
-  }
-  double value(const Figures& f) const {
-    return f.is_possible ? options_.value(f) : std::numeric_limits<double>::infinity();
-  }
-
   Figures figures_of_groups(const Groups& groups) const {
     const Evaluated e = evaluate(setting_, subject_, plan_of(subject_, groups));
     return figures_of(setting_.chip, e.decided, e.outcome);

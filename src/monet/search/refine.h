@@ -1,26 +1,17 @@
 #pragma once
-#include <cstdint>
-#include <functional>
-#include <string>
+#include <cstddef>
 #include <vector>
 
-#include "monet/base/watch.h"
+#include "monet/search/descend.h"
 #include "monet/search/fusion.h"
 #include "monet/search/subject.h"
 
 namespace monet::search {
 
 // Improves a division into groups step by step, each step judged by the whole scheduler: two groups of which one reads
-// the other become one, or a group falls into two. Deterministic: steps are tried in rounds of a fixed size, and the
-// best of a round is taken.
+// the other become one, or a group falls into two.
 
-struct RefineOptions {
-  std::function<double(const Figures&)> value{};  // to be made small
-  std::size_t evaluations = 200;                  // at the most
-  std::size_t threads = 0;                        // do not change the result
-  Deadline deadline{};
-  std::function<void(std::size_t, const Figures&)> observe{};  // evaluations so far, the best
-};
+using RefineOptions = DescentOptions;
 
 struct Refined {
   std::vector<std::vector<NodeId>> groups{};

@@ -66,6 +66,12 @@ Variation<Choices> choice_variation(std::vector<std::uint16_t> choices, const Ch
   return out;
 }
 
+bool advance(Choices& at, const std::vector<std::uint16_t>& choices) {
+  std::size_t d = 0;
+  while (d < at.size() && ++at[d] >= choices[d]) at[d++] = 0;
+  return d < at.size();
+}
+
 Variation<Reals> real_variation(std::vector<std::pair<double, double>> bounds, const RealOptions& options) {
   Variation<Reals> out;
   out.sample = [bounds](Random& random) {

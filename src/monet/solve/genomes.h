@@ -17,6 +17,9 @@ struct ChoiceOptions {
 // Uniform crossover; a gene that mutates becomes any other choice.
 Variation<Choices> choice_variation(std::vector<std::uint16_t> choices, const ChoiceOptions& options = {});
 
+// The next ones in counting order, the first gene fastest; false, and all of them zero, behind the last.
+bool advance(Choices& at, const std::vector<std::uint16_t>& choices);
+
 // Numbers within bounds.
 using Reals = std::vector<double>;
 
