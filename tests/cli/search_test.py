@@ -2,6 +2,7 @@
 
     python3 search_test.py MONET [unittest arguments]
 """
+import itertools
 import json
 import pathlib
 import random
@@ -235,6 +236,61 @@ class Fusion(Commands):
         result = self.result("fuse", MODEL, "--on", CHIP, "--refine", "--evaluations", "40")
         self.assertLessEqual(result["after"]["latency_cycles"],
                              min(v["latency_cycles"] for v in result["variants"] if v["name"] != "refined"))
+
+    PLACED = ("hetero_quad_core", "tpu_like_quad_core")
+
+    def test_a_placement_is_a_plan_that_evaluates_to_the_same(self):
+        for chip, method in itertools.product(self.PLACED, ("local", "ga")):
+            document = self.document("fuse", MODEL, "--on", chip, "--place", method, "--evaluations", "30", "--out", f"{chip}_{method}")
+            if commands_test.jsonschema:
+                commands_test.validator("fuse").validate(document)
+            result = document["result"]
+            solved, placed = result["variants"][-2:]
+            self.assertEqual(("solved", "placed"), (solved["name"], placed["name"]))
+            self.assertLessEqual(placed["latency_cycles"], solved["latency_cycles"])
+            self.assertLessEqual(result["placed"]["evaluations"], 30)
+            evaluated = self.result("evaluate", MODEL, "--on", chip, "--plan", f"{chip}_{method}/plan.yaml")
+            for key in ("latency_cycles", "energy_pj", "peak_total_bytes"):
+                self.assertEqual(evaluated[key], result["after"][key])
+                self.assertEqual(evaluated[key], placed[key])
+        self.assertIn("the schedule is right",
+                      self.ok("verify", MODEL, "--on", self.PLACED[0], "--plan", f"{self.PLACED[0]}_local/plan.yaml"))
+
+    def test_placements_are_the_same_bytes_on_any_number_of_threads(self):
+        for method in ("local", "ga"):
+            documents = [self.document("fuse", MODEL, "--on", self.PLACED[0], "--place", method, "--evaluations", "40", "--threads", n)
+                         for n in ("1", "2", "4")]
+            for document in documents:
+                document.pop("run")
+            self.assertEqual(documents[0], documents[1])
+            self.assertEqual(documents[0], documents[2])
+
+    def test_all_placements_are_tried_where_there_are_few(self):
+        small = ("mlp:in=64,hidden=32,layers=1,classes=8", "--mode", "inference", "--on", self.PLACED[0])
+        for objective, value in (("latency", lambda f: f["latency_cycles"]), ("energy", lambda f: f["energy_pj"]),
+                                 ("edp", lambda f: f["latency_cycles"] * f["energy_pj"])):
+            exact = self.result("fuse", *small, "--place", "exact", "--place-objective", objective)
+            self.assertTrue(exact["placed"]["exact"])
+            for method in ("local", "ga"):
+                found = self.result("fuse", *small, "--place", method, "--place-objective", objective)
+                self.assertGreaterEqual(value(found["after"]), value(exact["after"]))
+        self.assertIn("are too many to try all of them", self.refused("fuse", MODEL, "--on", self.PLACED[0], "--place", "exact"))
+
+    def test_bad_placements_are_refused_with_their_flag(self):
+        self.assertIn("--place: error: unknown value 'locl'", self.refused("fuse", MODEL, "--on", CHIP, "--place", "locl"))
+        self.assertIn("--place-objective: error: unknown value 'edq'",
+                      self.refused("fuse", MODEL, "--on", CHIP, "--place", "local", "--place-objective", "edq"))
+
+    def test_an_interrupted_placement_gives_the_best_so_far(self):
+        command = [commands_test.MONET, "fuse", "resnet18:image=32,width=8,classes=10", "--on", self.PLACED[0], "--place", "local",
+                   "--evaluations", "100000", "--out", "run"]
+        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=120)
+        self.assertEqual(130, process.returncode)
+        self.assertIn("placed for latency (local)", out)
+        self.assertTrue((self.folder / "run/plan.yaml").exists())
 
     def test_rules_are_parameters(self):
         self.write("rules.yaml", "monet: fusion_rules\nlimit: 2\nkinds: [{of: [matmul], most: 0}]\n")

@@ -380,7 +380,11 @@ int parse_and_run(int argc, char** argv) {
       ->capture_default_str();
   fuse->add_flag("--refine", fuse_command.request.refine,
                  "improve the result step by step, each priced by the whole scheduler");
-  fuse->add_option("--evaluations", fuse_evaluations, "with --refine: at most so many (default 200)");
+  fuse->add_option("--place", fuse_command.request.place,
+                   "then choose the cores of each layer: local, ga (as Stream) or exact (default: cores by default)");
+  fuse->add_option("--place-objective", fuse_command.request.place_objective,
+                   "what --place makes small: latency, energy or edp (default: as --objective, else latency)");
+  fuse->add_option("--evaluations", fuse_evaluations, "with --refine or --place: at most so many each (default 200)");
   fuse->add_option("--time", fuse_time, "seconds; then the best found so far is given");
   fuse->add_option("--out", fuse_command.out, "write result.json and plan.yaml (for evaluate --plan) into this folder");
   add_output_options(*fuse, output);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "monet/base/file.h"
 #include "monet/base/nearest.h"
@@ -49,6 +51,30 @@ search::FusionRules rules_named(const std::string& text, std::vector<DocumentInp
   return search::parse_rules(bytes, text);
 }
 
+search::PlaceMethod method_named(const std::string& text) {
+  std::vector<std::string> names;
+  for (const auto m : {search::PlaceMethod::Local, search::PlaceMethod::Genetic, search::PlaceMethod::Exact}) {
+    if (name(m) == text) return m;
+    names.emplace_back(name(m));
+  }
+  throw InputError(Diagnostic{.where = "--place",
+                              .message = fmt::format("unknown value '{}'", text.substr(0, 60)),
+                              .hint = did_you_mean(text, names, "known: local, ga, exact")});
+}
+
+// What a placement is judged by, and the name of it.
+std::pair<std::string, std::function<double(const Figures&)>> place_objective_of(const FuseRequest& request) {
+  const std::string usual = request.objective == "energy" ? "energy" : "latency";
+  const std::string text = request.place_objective.empty() ? usual : request.place_objective;
+  if (text == "latency") return {text, [](const Figures& f) { return f.latency_cycles; }};
+  if (text == "energy") return {text, [](const Figures& f) { return f.energy_pj; }};
+  if (text == "edp") return {text, [](const Figures& f) { return f.latency_cycles * f.energy_pj; }};
+  const std::vector<std::string> known{"latency", "energy", "edp"};
+  throw InputError(Diagnostic{.where = "--place-objective",
+                              .message = fmt::format("unknown value '{}'", text.substr(0, 60)),
+                              .hint = did_you_mean(text, known, "known: latency, energy, edp")});
+}
+
 double value_of(FusionObjective objective, const Figures& f) {
   switch (objective) {
     case FusionObjective::Groups:
@@ -89,6 +115,8 @@ class Fusing {
       throw InputError(Diagnostic{.where = "--on", .message = "more than 64 cores", .hint = "fuse on a part of them"});
     plan::scale(run_.chip, request.evaluate.scale);
     run_.warnings = run_.loaded.warnings;
+    if (!request.place.empty())
+      run_.placed = {.method = method_named(request.place), .objective = place_objective_of(request).first};
     costs_ = default_costs(cache, request.evaluate.threads);
   }
 
@@ -125,6 +153,7 @@ class Fusing {
                                    plan_of(subject, run_.fusion.groups));
     run_.best = run_.variants.size() - 1;
     if (request_.refine) best = refine(setting, subject, std::move(best));
+    if (run_.placed) best = place(setting, subject);
     for (FuseVariant& v : run_.variants) v.objective = search::objective_of(*input_, groups_.at(v.name));
     for (const std::vector<NodeId>& nodes : groups_.at(run_.variants[run_.best].name)) {
       run_.groups.emplace_back();
@@ -191,20 +220,47 @@ class Fusing {
     };
     for (std::size_t v = 0; v < run_.variants.size(); ++v)
       if (value(v) < value(start)) start = v;
-    search::RefineOptions options{.value = [&](const Figures& f) { return value_of(objective_, f); },
-                                  .evaluations = request_.evaluations,
-                                  .threads = request_.evaluate.threads,
-                                  .deadline = request_.watch.deadline};
-    if (request_.watch.progress != nullptr) {
-      request_.watch.progress->parts = "evaluations";
-      request_.watch.progress->total = request_.evaluations;
-      options.observe = [&](std::size_t done, const Figures&) { request_.watch.progress->done = done; };
-    }
-    run_.refined = search::refine(setting, subject, run_.rules, groups_.at(run_.variants[start].name), options);
+    const auto objective = [&](const Figures& f) { return value_of(objective_, f); };
+    run_.refined = search::refine(setting, subject, run_.rules, groups_.at(run_.variants[start].name),
+                                  options_for(objective, request_.evaluations));
     search::Evaluated best = price(setting, subject, "refined", plan_of(subject, run_.refined->groups));
     if (!is_possible(best)) return solved;
     run_.best = run_.variants.size() - 1;
     return best;
+  }
+
+  // From the best groups there are.
+  search::Evaluated place(const search::Setting& setting, const search::Subject& subject) {
+    const search::Placement placement(setting, subject, plan_of(subject, groups_.at(run_.variants[run_.best].name)));
+    FusePlacement& out = *run_.placed;
+    const bool is_exact = out.method == search::PlaceMethod::Exact;
+    if (is_exact && placement.decisions() > search::kMostPlacements)
+      throw InputError(
+          Diagnostic{.where = "--place",
+                     .message = fmt::format("{:.4g} placements of {} layers are too many to try all of them",
+                                            placement.decisions(), placement.layers().size()),
+                     .hint = fmt::format("at most {}; or --place local", search::kMostPlacements)});
+    for (const std::uint16_t count : placement.choices()) out.layers += count > 1 ? 1 : 0;
+    const std::size_t most = is_exact ? static_cast<std::size_t>(placement.decisions()) : request_.evaluations;
+    out.found = search::place(placement,
+                              {.method = out.method, .search = options_for(place_objective_of(request_).second, most)});
+    search::Evaluated best = price(setting, subject, "placed", placement.plan(out.found.decision));
+    run_.best = run_.variants.size() - 1;
+    return best;
+  }
+
+  search::DescentOptions options_for(std::function<double(const Figures&)> value, std::size_t evaluations) const {
+    search::DescentOptions options{.value = std::move(value),
+                                   .evaluations = evaluations,
+                                   .threads = request_.evaluate.threads,
+                                   .deadline = request_.watch.deadline};
+    if (Progress* progress = request_.watch.progress; progress != nullptr) {
+      progress->parts = "evaluations";
+      progress->done = 0;
+      progress->total = evaluations;
+      options.observe = [progress](std::size_t done, const Figures&) { progress->done = done; };
+    }
+    return options;
   }
 
   const FuseRequest& request_;

@@ -6,12 +6,13 @@
 
 #include "monet/base/json.h"
 #include "monet/search/fusion.h"
+#include "monet/search/placement_search.h"
 #include "monet/search/refine.h"
 #include "monet/verbs/evaluate.h"
 
 namespace monet {
 
-// The best fusion of an iteration's operators on a chip.
+// The best fusion of an iteration's operators on a chip, and which cores run what.
 
 struct FuseRequest {
   EvaluateRequest evaluate{};     // plan and stacks: groups given by hand, to compare with
@@ -19,16 +20,25 @@ struct FuseRequest {
   std::optional<std::uint32_t> limit{};
   std::string objective = "latency";  // groups, traffic, energy
   bool refine = false;
-  std::size_t evaluations = 200;  // of refine
+  std::string place{};            // local, ga, exact; empty: cores by default
+  std::string place_objective{};  // latency, energy, edp; empty: energy if that is the objective, else latency
+  std::size_t evaluations = 200;  // of refine, and of place
   std::optional<double> seconds{};
   Watch watch{};
 };
 
 // One way to fuse, priced by the scheduler.
 struct FuseVariant {
-  std::string name{};  // one by one, by default, by hand, solved, refined
+  std::string name{};  // one by one, by default, by hand, solved, refined, placed
   search::Figures figures{};
   double objective = 0;
+};
+
+struct FusePlacement {
+  search::PlaceMethod method{};
+  std::string objective{};
+  std::size_t layers = 0;  // that have a choice
+  search::Placed found{};
 };
 
 struct FuseRun {
@@ -38,8 +48,9 @@ struct FuseRun {
   search::FusionRules rules{};
   search::Fusion fusion{};
   std::optional<search::Refined> refined{};
+  std::optional<FusePlacement> placed{};
   std::vector<FuseVariant> variants{};
-  std::size_t best = 0;                            // of the variants: solved, or refined
+  std::size_t best = 0;                            // of the variants: solved, refined or placed
   std::vector<std::vector<std::string>> groups{};  // of the best, in the order in which they run
   std::vector<std::string> broken{};               // groups given by hand: which rules they break
   std::string plan_yaml{};                         // of the best, every decision

@@ -38,6 +38,32 @@ std::string proof_text(const FuseRun& run, const FuseRequest& request) {
   return out;
 }
 
+std::size_t moved(const FusePlacement& placed) {
+  return static_cast<std::size_t>(std::count_if(placed.found.decision.begin(), placed.found.decision.end(),
+                                                [](std::uint16_t allocation) { return allocation != 0; }));
+}
+
+std::string placed_text(const FusePlacement& placed) {
+  return fmt::format("placed for {} ({}): {} of {} layers elsewhere than by default, {} evaluations{}\n",
+                     placed.objective, name(placed.method), moved(placed), placed.layers,
+                     grouped(placed.found.evaluations),
+                     placed.found.is_exact           ? ": no placement is better"
+                     : placed.found.is_local_optimum ? ": no single step is better"
+                                                     : "");
+}
+
+Json json(const FusePlacement& placed) {
+  return Json::object()
+      .set("method", std::string(name(placed.method)))
+      .set("objective", placed.objective)
+      .set("layers", placed.layers)
+      .set("moved", moved(placed))
+      .set("steps", placed.found.steps)
+      .set("evaluations", placed.found.evaluations)
+      .set("exact", placed.found.is_exact)
+      .set("local_optimum", placed.found.is_local_optimum);
+}
+
 Json json(const search::Figures& f) {
   Json out = Json::object().set("feasible", f.is_possible).set("groups", f.groups);
   if (!f.is_possible) return out.set("reason", f.reason);
@@ -74,6 +100,7 @@ std::string text(const FuseRun& run, const FuseRequest& request) {
   if (run.refined)
     out += fmt::format("refined by {} steps, {} evaluations{}\n", run.refined->steps, run.refined->evaluations,
                        run.refined->is_local_optimum ? ": no single step is better" : "");
+  if (run.placed) out += placed_text(*run.placed);
   for (const std::string& line : run.broken) out += fmt::format("by hand, against the rules: {}\n", line);
   std::vector<std::size_t> order(run.groups.size());
   for (std::size_t g = 0; g < order.size(); ++g) order[g] = g;
@@ -93,6 +120,8 @@ Json options_json(const FuseRequest& request) {
       .set("limit", request.limit ? Json(*request.limit) : Json())
       .set("objective", request.objective)
       .set("refine", request.refine)
+      .set("place", request.place.empty() ? "none" : request.place)
+      .set("place_objective", request.place_objective.empty() ? Json() : Json(request.place_objective))
       .set("evaluations", request.evaluations);
 }
 
@@ -125,6 +154,7 @@ Json json(const FuseRun& run) {
                            .set("steps", run.refined->steps)
                            .set("evaluations", run.refined->evaluations)
                            .set("local_optimum", run.refined->is_local_optimum));
+  if (run.placed) out.set("placed", json(*run.placed));
   return out;
 }
 
