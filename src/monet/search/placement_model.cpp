@@ -162,6 +162,7 @@ Figures PlacementModel::guess(const solve::Choices& decision) const {
   const plan::Chip& chip = placement_.setting().chip;
   std::vector<std::uint64_t> placed(decision.size());
   std::vector<double> ends(decision.size()), idle_from(chip.cores.size(), 0);
+  double fetched = 0;  // when the off-chip memory is done with it
   Figures out{.is_possible = true};
   for (std::size_t l = 0; l < decision.size(); ++l) {
     placed[l] = cores_of(l, decision[l], placed);
@@ -173,7 +174,8 @@ Figures PlacementModel::guess(const solve::Choices& decision) const {
       out.energy_pj += edge.bytes * between.pj_per_byte;
     }
     const Taken own = taken(l, placed[l]);
-    ends[l] = start + own.cycles;
+    fetched += own.offchip_cycles;
+    ends[l] = std::max(start + own.cycles, fetched);
     out.energy_pj += own.energy_pj;
     out.latency_cycles = std::max(out.latency_cycles, ends[l]);
     for_each_core(placed[l], [&](std::size_t c) { idle_from[c] = ends[l]; });

@@ -85,12 +85,14 @@ class LocalSearch {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return value_of(options_, figures[a]) < value_of(options_, figures[b]);
     });
+    DescentProblem<Choices> problem;
+    problem.price = [&](std::span<const Choices> steps) { return judge_(steps); };
+    problem.steps_from = [&](const Choices& from) { return steps_from(from); };
+    problem.together = together;
     Placed out;
     for (const std::size_t start : order) {
       Descent<Choices> way{.state = starts[start], .figures = figures[start], .evaluations = judge_.count()};
-      descend<Choices>(
-          way, [&](std::span<const Choices> steps) { return judge_(steps); },
-          [&](const Choices& from) { return steps_from(from); }, options_);
+      descend(way, problem, options_);
       const bool is_better = way.state == judge_.best().decision && out.decision != way.state;
       if (is_better) out = {.decision = way.state, .steps = way.steps, .is_local_optimum = way.is_local_optimum};
     }
@@ -111,6 +113,15 @@ class LocalSearch {
         out.push_back(std::move(start));
         --left;
       }
+    return out;
+  }
+
+  // Where two of them decide on the same layer, the first one does.
+  static Choices together(const Choices& from, std::span<const Choices> steps) {
+    Choices out = from;
+    for (const Choices& step : steps)
+      for (std::size_t l = 0; l < from.size(); ++l)
+        if (out[l] == from[l]) out[l] = step[l];
     return out;
   }
 

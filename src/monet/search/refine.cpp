@@ -26,14 +26,14 @@ class Refinement {
   Refined run(Groups groups) {
     Descent<Groups> best{.state = std::move(groups), .evaluations = 1};
     best.figures = figures_of_groups(best.state);
-    descend<Groups>(
-        best,
-        [&](std::span<const Groups> steps) {
-          std::vector<Figures> tried(steps.size());
-          parallel_for(steps.size(), options_.threads, [&](std::size_t i) { tried[i] = figures_of_groups(steps[i]); });
-          return tried;
-        },
-        [&](const Groups& from) { return steps_from(from); }, options_);
+    DescentProblem<Groups> problem;
+    problem.price = [&](std::span<const Groups> steps) {
+      std::vector<Figures> tried(steps.size());
+      parallel_for(steps.size(), options_.threads, [&](std::size_t i) { tried[i] = figures_of_groups(steps[i]); });
+      return tried;
+    };
+    problem.steps_from = [&](const Groups& from) { return steps_from(from); };
+    descend(best, problem, options_);
     return {.groups = std::move(best.state),
             .figures = std::move(best.figures),
             .evaluations = best.evaluations,
