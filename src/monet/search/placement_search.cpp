@@ -125,13 +125,19 @@ class LocalSearch {
     return out;
   }
 
-  // Steps that are not known, those with the best guess first. What is known is no better than the best so far.
+  // Steps that are not known: the best of each layer by the guess, then the second best of each, … What is known is no
+  // better than the best so far.
   std::vector<Choices> steps_from(const Choices& from) const {
-    std::vector<std::pair<double, Choices>> guessed;
-    const auto add = [&](Choices step) {
+    struct Step {
+      double value = 0;
+      std::size_t layer = 0, turn = 0;
+      Choices decision{};
+    };
+    std::vector<Step> steps;
+    const auto add = [&](std::size_t layer, Choices step) {
       if (judge_.is_known(step)) return;
       const double value = options_.value(model_.guess(step));
-      guessed.emplace_back(value, std::move(step));
+      steps.push_back({value, layer, 0, std::move(step)});
     };
     const std::vector<Layer>& layers = placement_.layers();
     for (std::size_t l = 0; l < layers.size(); ++l)
@@ -139,18 +145,21 @@ class LocalSearch {
         if (a == from[l]) continue;
         Choices step = from;
         step[l] = a;
-        add(std::move(step));
+        add(l, std::move(step));
       }
     for (std::size_t a = 0; a < layers.size(); ++a)
       for (std::size_t b = a + 1; b < layers.size(); ++b) {
         if (layers[a].allocations.size() < 2 || layers[b].allocations.size() < 2) continue;
         Choices step = from;
         swap_layers(placement_, step, a, b);
-        if (step != from) add(std::move(step));
+        if (step != from) add(a, std::move(step));
       }
-    std::stable_sort(guessed.begin(), guessed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.value < b.value; });
+    std::vector<std::size_t> turns(layers.size(), 0);
+    for (Step& step : steps) step.turn = turns[step.layer]++;
+    std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.turn < b.turn; });
     std::vector<Choices> out;
-    for (auto& [value, step] : guessed) out.push_back(std::move(step));
+    for (Step& step : steps) out.push_back(std::move(step.decision));
     return out;
   }
 
