@@ -211,17 +211,21 @@ class Fusing {
     return out;
   }
 
-  search::Evaluated refine(const search::Setting& setting, const search::Subject& subject, search::Evaluated solved) {
-    // From the better of what was solved and what there was.
-    std::size_t start = run_.best;
+  // Of what was solved and what there was before, that which is best.
+  const Groups& best_groups(const std::function<double(const Figures&)>& objective) const {
+    std::size_t best = run_.best;
     const auto value = [&](std::size_t v) {
       const Figures& f = run_.variants[v].figures;
-      return f.is_possible ? value_of(objective_, f) : std::numeric_limits<double>::infinity();
+      return f.is_possible ? objective(f) : std::numeric_limits<double>::infinity();
     };
     for (std::size_t v = 0; v < run_.variants.size(); ++v)
-      if (value(v) < value(start)) start = v;
+      if (value(v) < value(best)) best = v;
+    return groups_.at(run_.variants[best].name);
+  }
+
+  search::Evaluated refine(const search::Setting& setting, const search::Subject& subject, search::Evaluated solved) {
     const auto objective = [&](const Figures& f) { return value_of(objective_, f); };
-    run_.refined = search::refine(setting, subject, run_.rules, groups_.at(run_.variants[start].name),
+    run_.refined = search::refine(setting, subject, run_.rules, best_groups(objective),
                                   options_for(objective, request_.evaluations));
     search::Evaluated best = price(setting, subject, "refined", plan_of(subject, run_.refined->groups));
     if (!is_possible(best)) return solved;
@@ -229,9 +233,9 @@ class Fusing {
     return best;
   }
 
-  // From the best groups there are.
   search::Evaluated place(const search::Setting& setting, const search::Subject& subject) {
-    const search::Placement placement(setting, subject, plan_of(subject, groups_.at(run_.variants[run_.best].name)));
+    const auto objective = place_objective_of(request_).second;
+    const search::Placement placement(setting, subject, plan_of(subject, best_groups(objective)));
     FusePlacement& out = *run_.placed;
     const bool is_exact = out.method == search::PlaceMethod::Exact;
     if (is_exact && placement.decisions() > search::kMostPlacements)
@@ -242,8 +246,7 @@ class Fusing {
                      .hint = fmt::format("at most {}; or --place local", search::kMostPlacements)});
     for (const std::uint16_t count : placement.choices()) out.layers += count > 1 ? 1 : 0;
     const std::size_t most = is_exact ? static_cast<std::size_t>(placement.decisions()) : request_.evaluations;
-    out.found = search::place(placement,
-                              {.method = out.method, .search = options_for(place_objective_of(request_).second, most)});
+    out.found = search::place(placement, {.method = out.method, .search = options_for(objective, most)});
     search::Evaluated best = price(setting, subject, "placed", placement.plan(out.found.decision));
     run_.best = run_.variants.size() - 1;
     return best;
