@@ -1,6 +1,6 @@
 """Two recomputations together cost and save something else than each alone (MONET, figure 11).
 
-ResNet-18 (32 x 32, batch 32) on fusemax and tpu_like_quad_core: every activation forgotten alone, and every two of them,
+ResNet-18 (32 x 32, batch 32) on fusemax and tpu_v3: every activation forgotten alone, and every two of them,
 each priced by the whole scheduler. If costs added up, the two together would cost the sum.
 """
 import study

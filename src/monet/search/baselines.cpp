@@ -189,6 +189,19 @@ LinearProblem linear_model(const Checkpointing& problem) {
   return linear;
 }
 
+solve::Objectives linear_figures(const Checkpointing& problem, const LinearProblem& linear, const Choices& decision) {
+  std::vector<bool> is_kept(linear.steps.size(), true);
+  std::size_t next = 0;
+  const std::vector<plan::SavedPlan> savings = problem.savings(decision);
+  for (std::size_t i = 0; i < decision.size(); ++i) {
+    if (decision[i] == 0) continue;
+    const plan::Saving saving = savings[next++].saving;
+    if (saving != plan::Saving::Spill && saving != plan::Saving::Narrow) is_kept[linear.step_of[i]] = false;
+  }
+  const LinearFigures f = rebuilding_result(linear, is_kept).figures;
+  return {f.cycles, f.energy_pj, f.peak_bytes};
+}
+
 std::vector<Baseline> baseline(const Checkpointing& problem, std::string_view name, const BaselineOptions& options) {
   if (name == "keep_all") return {{"keep_all", "", problem.all_of(plan::Saving::Keep)}};
   if (name == "recompute_all") return {{"recompute_all", "", problem.all_of(plan::Saving::Recompute)}};

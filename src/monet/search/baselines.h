@@ -39,7 +39,9 @@ std::vector<Baseline> singles_and_pairs(const Checkpointing& problem);
 
 std::vector<Baseline> baseline(const Checkpointing& problem, std::string_view name, const BaselineOptions& options);
 
-// The linear model of an iteration on its chip.
+// The linear model of an iteration on its chip; and what it expects of a decision: cycles, pJ, bytes at the peak.
 LinearProblem linear_model(const Checkpointing& problem);
+solve::Objectives linear_figures(const Checkpointing& problem, const LinearProblem& linear,
+                                 const solve::Choices& decision);
 
 }  // namespace monet::search

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <set>
 
@@ -20,7 +22,7 @@ constexpr std::size_t kPool = std::size_t{1} << 16;  // decisions that the surro
 constexpr double kProposed = 0.75;                   // of a generation, at the most
 constexpr std::size_t kLookedAt = 2048;              // of them, more closely
 constexpr std::size_t kNear = 256;                   // known ones that say what guesses miss
-constexpr double kHope = 0.5;                        // how many times what is missed usually a guess may be too high
+constexpr double kHope = 1;                          // a guess may be too high by so many times what is missed usually
 constexpr double kDoubt = 0.005;                     // of the range: guesses that far behind the front are not followed
 
 // Figures in the order of the decisions; what is known is looked up, the rest computed together.
@@ -65,10 +67,68 @@ class Evaluator {
   CheckpointFront& out_;
 };
 
+// A guess at each objective: what a simpler model expects, stretched and shifted to what is known, and what it misses
+// by decisions and pairs of them.
+class Guesses {
+ public:
+  using Expected = std::function<Objectives(const Choices&)>;
+
+  Guesses(const std::vector<std::uint16_t>& choices, const Expected& expected, const std::vector<Choices>& known,
+          const std::vector<Objectives>& points)
+      : expected_(expected), lines_(points.front().size()), rest_(lines_.size(), solve::Surrogate(choices)) {
+    std::vector<Objectives> said;
+    for (const Choices& c : known) said.push_back(expected ? expected(c) : Objectives(lines_.size(), 0));
+    for (std::size_t k = 0; k < lines_.size(); ++k) {
+      lines_[k] = line_through(said, points, k);
+      std::vector<double> missed;
+      for (std::size_t i = 0; i < known.size(); ++i) missed.push_back(points[i][k] - lines_[k].at(said[i][k]));
+      rest_[k].fit(known, missed);
+    }
+  }
+
+  Objectives operator()(const Choices& decision) const {
+    Objectives out = expected_ ? expected_(decision) : Objectives(lines_.size(), 0);
+    for (std::size_t k = 0; k < out.size(); ++k) out[k] = lines_[k].at(out[k]) + rest_[k].guess(decision);
+    return out;
+  }
+
+ private:
+  struct Line {
+    double slope = 0, offset = 0;
+    double at(double x) const { return slope * x + offset; }
+  };
+  // Least squares.
+  static Line line_through(const std::vector<Objectives>& x, const std::vector<Objectives>& y, std::size_t k) {
+    double mean_x = 0, mean_y = 0, above = 0, below = 0;
+    const auto n = static_cast<double>(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      mean_x += x[i][k] / n;
+      mean_y += y[i][k] / n;
+    }
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      above += (x[i][k] - mean_x) * (y[i][k] - mean_y);
+      below += (x[i][k] - mean_x) * (x[i][k] - mean_x);
+    }
+    const double slope = below > 0 ? above / below : 0;
+    return {slope, mean_y - slope * mean_x};
+  }
+
+  const Expected& expected_;
+  std::vector<Line> lines_;
+  std::vector<solve::Surrogate> rest_;
+};
+
 // Decisions whose guessed figures lie farthest before the front, each in view of those proposed before it.
 class Proposals {
  public:
-  explicit Proposals(std::vector<std::uint16_t> choices) : choices_(std::move(choices)) {}
+  Proposals(std::vector<std::uint16_t> choices, const Guesses::Expected& expected) : choices_(std::move(choices)) {
+    // Asked again in every generation.
+    if (expected)
+      expected_ = [expected, said = std::make_shared<std::map<Choices, Objectives>>()](const Choices& c) {
+        const auto at = said->find(c);
+        return at != said->end() ? at->second : said->emplace(c, expected(c)).first->second;
+      };
+  }
 
   std::vector<Choices> operator()(const solve::Archive<Choices>& archive, std::size_t wanted,
                                   solve::Random& random) const {
@@ -81,12 +141,7 @@ class Proposals {
       }
     if (known.empty()) return {};
     const std::size_t objectives = points.front().size();
-    std::vector<solve::Surrogate> guesses(objectives, solve::Surrogate(choices_));
-    for (std::size_t k = 0; k < objectives; ++k) {
-      std::vector<double> values;
-      for (const Objectives& p : points) values.push_back(p[k]);
-      guesses[k].fit(known, values);
-    }
+    const Guesses guess(choices_, expected_, known, points);
     std::vector<Objectives> front;
     for (const std::uint32_t i : archive.front) front.push_back(archive.scores[i].objectives);
     Objectives ranges(objectives, 0);
@@ -98,9 +153,8 @@ class Proposals {
     const std::set<Choices> tried(archive.genomes.begin(), archive.genomes.end());
     std::vector<Choices> pool = candidates(archive, random);
     std::erase_if(pool, [&](const Choices& c) { return tried.count(c) != 0; });
-    std::vector<Objectives> guessed(pool.size(), Objectives(objectives));
-    for (std::size_t i = 0; i < pool.size(); ++i)
-      for (std::size_t k = 0; k < objectives; ++k) guessed[i][k] = guesses[k].guess(pool[i]);
+    std::vector<Objectives> guessed;
+    for (const Choices& c : pool) guessed.push_back(guess(c));
     // By how much of its range a point would have to be worse in every objective to be no better than `other`.
     const auto lead = [&](const Objectives& p, const Objectives& other) {
       double most = -std::numeric_limits<double>::infinity();
@@ -115,7 +169,7 @@ class Proposals {
     };
     std::vector<double> merit = merits();
     keep_best(pool, guessed, merit);
-    correct(archive, guesses, pool, guessed);
+    correct(archive, guess, pool, guessed);
     merit = merits();
     std::vector<Choices> out;
     const auto most = static_cast<std::size_t>(std::ceil(kProposed * static_cast<double>(wanted)));
@@ -149,15 +203,16 @@ class Proposals {
   }
 
   // Guesses by what they miss nearby; where nothing is near, as good as they may be.
-  static void correct(const solve::Archive<Choices>& archive, const std::vector<solve::Surrogate>& guesses,
-                      const std::vector<Choices>& pool, std::vector<Objectives>& guessed) {
+  static void correct(const solve::Archive<Choices>& archive, const Guesses& guess, const std::vector<Choices>& pool,
+                      std::vector<Objectives>& guessed) {
     std::vector<Choices> known;
-    std::vector<std::vector<double>> missed(guesses.size());
+    std::vector<std::vector<double>> missed;
     for (const solve::Survivor& s : solve::survivors_of(archive.scores, kNear)) {
       if (archive.scores[s.index].violation > 0) continue;
       known.push_back(archive.genomes[s.index]);
-      for (std::size_t k = 0; k < guesses.size(); ++k)
-        missed[k].push_back(archive.scores[s.index].objectives[k] - guesses[k].guess(known.back()));
+      const Objectives &is = archive.scores[s.index].objectives, said = guess(known.back());
+      missed.resize(is.size());
+      for (std::size_t k = 0; k < is.size(); ++k) missed[k].push_back(is[k] - said[k]);
     }
     const solve::Nearby nearby(std::move(known));
     std::vector<solve::Nearby::Residual> residuals;
@@ -202,6 +257,7 @@ class Proposals {
   }
 
   std::vector<std::uint16_t> choices_;
+  Guesses::Expected expected_;
 };
 
 // Batch by batch, as long as there is time.
@@ -278,7 +334,7 @@ CheckpointFront search_decisions(const Checkpointing& problem, const CheckpointS
   nsga2.evaluate = [&](std::span<const Choices> batch) { return evaluate(batch); };
   nsga2.seeds = {Choices(choices.size(), 0)};
   nsga2.seeds.insert(nsga2.seeds.end(), options.seeds.begin(), options.seeds.end());
-  if (options.has_proposals) nsga2.propose = Proposals(choices);
+  if (options.has_proposals) nsga2.propose = Proposals(choices, options.expected);
   nsga2.observe = [&](const solve::Archive<Choices>& archive) {
     out.front = archive.front;
     if (options.observe) options.observe(out);

@@ -30,6 +30,8 @@ struct CheckpointSearchOptions {
   std::uint64_t seed = 1;
   bool has_proposals = true;  // of the surrogate
   std::function<solve::Score(const Figures&)> score = score_of;
+  // What a simpler model expects of a decision, one number for each objective: proposals learn what it misses.
+  std::function<solve::Objectives(const solve::Choices&)> expected{};
   Deadline deadline{};
   std::vector<solve::Choices> seeds{};  // decisions to begin with, behind keeping everything
   // Figures of decisions known from before; and who is told of new ones, in the order in which they were asked for.
