@@ -24,7 +24,7 @@ DEEP = "mlp:in=256,hidden=64,layers=12,classes=10"
 UNET = "unet:image=64,width=4,levels=2"
 # Model, batch, part of the saved bytes below which nothing is decided; chip.
 CASES = [(*case, chip) for chip in ("fusemax", "tpu_v3")
-         for case in ((RESNET, 16, 0.02), (RESNET_WIDE, 32, 0.02), (GPT2, 8, 0.02), (MINI, 8, 0.02), (MLP, 512, 0.02),
+         for case in ((RESNET, 16, 0.02), (RESNET_WIDE, 32, 0.03), (GPT2, 8, 0.02), (MINI, 8, 0.02), (MLP, 512, 0.02),
                       (DEEP, 256, 0.01), (UNET, 8, 0.03))]
 CASES += [(*case, "tpu_like_quad_core")
           for case in (("resnet18:image=32,width=8", 8, 0.02), (GPT2, 2, 0.035), (MINI, 4, 0.02), (MLP, 128, 0.02),
