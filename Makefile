@@ -42,13 +42,14 @@ test-release: setup-test
 	@echo "== test: everything but unit tests, which run with sanitizers, and long ones"
 	@$(CTEST) --test-dir build/release -LE '^long$$|^unit_' -E '_NOT_BUILT$$'
 
-# After the release tests, not beside them: both use all cores.
+# After the release tests, not beside them: both use all cores. Explanations search mappings again and again: cli.explain and
+# test-units run them without sanitizers.
 test-asan: test-release
 	@echo "== build: unit tests with address and undefined-behaviour sanitizers"
 	@cmake --preset asan -DMONET_TESTS=ON >build/configure.log || { cat build/configure.log; exit 1; }
 	@cmake --build --preset asan --target unit_tests
 	@echo "== test: unit tests with sanitizers"
-	@$(CTEST) --test-dir build/asan -L '^unit_'
+	@$(CTEST) --test-dir build/asan -L '^unit_' -E '^Explain(Levers|Together)?\.'
 
 test-all: test test-units test-long fuzz bench bench-peers
 
