@@ -35,8 +35,7 @@ def main():
 ![fronts](gpt2_lengths.svg)
 
 {study.table(("tokens", "batch", "saved", "peak, all kept", "points of the front", "peak at most 5 % slower", "at most 10 % slower", "lowest peak of the front"), rows)}
-Nothing was reported for these by MONET. With few tokens weights, gradients and optimizer state are most of the peak, and no decision on activations lowers it much; with many, the scores of attention
-are, and forgetting them costs little, for they are made again from what is kept anyway.
+Nothing was reported for these by MONET.
 """
     study.write(arguments.out, "gpt2_lengths", figure, text)
 

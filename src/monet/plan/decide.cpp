@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "monet/base/nearest.h"
+#include "monet/graph/saved.h"
 #include "monet/graph/storage.h"
 #include "monet/plan/default_groups.h"
 #include "monet/plan/defaults.h"
@@ -201,11 +202,12 @@ class Decision {
   }
 
   void find_spilled() {
-    for (std::uint32_t t = 0; t < graph_.tensors.size(); ++t) {
+    if (plan_.saved.empty()) return;
+    for (const TensorId t : saved_activations(graph_)) {
       Saving saving = Saving::Keep;
       for (const SavedPlan& saved : plan_.saved)
-        if (matches(saved.tensor, graph_.tensors[t].name)) saving = saved.saving;
-      if (saving == Saving::Spill) out_.spilled.push_back(TensorId{t});
+        if (matches(saved.tensor, graph_[t].name)) saving = saved.saving;
+      if (saving == Saving::Spill) out_.spilled.push_back(t);
     }
   }
 

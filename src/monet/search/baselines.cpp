@@ -51,6 +51,15 @@ NodeCosts node_costs(const Checkpointing& problem) {
   return costs;
 }
 
+// Every activation made again, in the first way that is allowed; all kept where none is.
+Choices all_rebuilt(const Checkpointing& problem) {
+  for (const plan::Saving s : {plan::Saving::Recompute, plan::Saving::RecomputeEach, plan::Saving::RecomputeTiles}) {
+    Choices all = problem.all_of(s);
+    if (std::any_of(all.begin(), all.end(), [](std::uint16_t c) { return c != 0; })) return all;
+  }
+  return problem.all_of(plan::Saving::Keep);
+}
+
 class Baselines {
  public:
   Baselines(const Checkpointing& problem, std::string_view name, const BaselineOptions& options)
@@ -100,7 +109,7 @@ class Baselines {
   }
 
   void add(const std::vector<Fate>& fates, std::string words, bool is_proven, double gap) {
-    const Choices rebuilt = problem_.all_of(plan::Saving::Recompute), spilled = problem_.all_of(plan::Saving::Spill);
+    const Choices rebuilt = all_rebuilt(problem_), spilled = problem_.all_of(plan::Saving::Spill);
     Choices decision(fates.size(), 0);
     for (std::size_t i = 0; i < fates.size(); ++i) {
       if (fates[i] == Fate::Rebuild) decision[i] = rebuilt[i];
@@ -117,7 +126,7 @@ class Baselines {
   void add_knapsacks() {
     const std::size_t count = problem_.activations().size();
     std::vector<Choices> singles{Choices(count, 0)};
-    const Choices rebuilt = problem_.all_of(plan::Saving::Recompute);
+    const Choices rebuilt = all_rebuilt(problem_);
     for (std::size_t i = 0; i < count; ++i) {
       singles.push_back(singles[0]);
       singles.back()[i] = rebuilt[i];
@@ -160,7 +169,7 @@ std::vector<std::string> baseline_names(bool quick) {
 }
 
 std::vector<Baseline> singles_and_pairs(const Checkpointing& problem) {
-  const Choices kept(problem.activations().size(), 0), rebuilt = problem.all_of(plan::Saving::Recompute);
+  const Choices kept(problem.activations().size(), 0), rebuilt = all_rebuilt(problem);
   std::vector<Baseline> out{{"pairs", "none", kept}};
   for (std::size_t i = 0; i < kept.size(); ++i)
     for (std::size_t j = i; j < kept.size(); ++j) {
@@ -204,7 +213,7 @@ solve::Objectives linear_figures(const Checkpointing& problem, const LinearProbl
 
 std::vector<Baseline> baseline(const Checkpointing& problem, std::string_view name, const BaselineOptions& options) {
   if (name == "keep_all") return {{"keep_all", "", problem.all_of(plan::Saving::Keep)}};
-  if (name == "recompute_all") return {{"recompute_all", "", problem.all_of(plan::Saving::Recompute)}};
+  if (name == "recompute_all") return {{"recompute_all", "", all_rebuilt(problem)}};
   return Baselines(problem, name, options).run();
 }
 

@@ -264,17 +264,19 @@ class Proposals {
 void evaluate_all(const std::function<bool(Choices&)>& next, const CheckpointSearchOptions& options,
                   Evaluator& evaluate, CheckpointFront& out) {
   constexpr std::size_t kBatch = 64;
+  std::vector<Score> scores;
   for (bool has_more = true; has_more;) {
-    if (options.deadline.is_over()) {
-      out.end = solve::Nsga2End::Stopped;
-      break;
-    }
     std::vector<Choices> batch;
     Choices one;
     while (batch.size() < kBatch && (has_more = next(one))) batch.push_back(one);
-    evaluate(batch);
-    out.front = solve::front_of(objectives_of(out, options));
+    const std::vector<Score> more = evaluate(batch);
+    const std::size_t before = scores.size();
+    scores.insert(scores.end(), more.begin(), more.end());
+    out.front = solve::front_with(out.front, scores, before);
     if (options.observe) options.observe(out);
+    if (more.size() == batch.size()) continue;
+    out.end = solve::Nsga2End::Stopped;
+    break;
   }
 }
 

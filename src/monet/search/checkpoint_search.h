@@ -42,7 +42,7 @@ struct CheckpointSearchOptions {
 
 // How many decisions there are.
 double decisions_of(const Checkpointing& problem);
-inline constexpr double kMostDecisions = 1 << 24;  // for all of them to be tried
+inline constexpr double kMostDecisions = 1 << 20;  // for all of them to be tried
 
 CheckpointFront all_decisions(const Checkpointing& problem, const CheckpointSearchOptions& options);
 // Those given as seeds, and no other.

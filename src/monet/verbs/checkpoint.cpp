@@ -265,12 +265,12 @@ class Checkpointer {
       run_.is_proven = run_.found.end != solve::Nsga2End::Stopped;
       return;
     }
-    const search::LinearProblem linear = search::linear_model(*run_.problem);
-    options_.expected = [&](const solve::Choices& decision) {
-      solve::Objectives expected = search::linear_figures(*run_.problem, linear, decision);
-      expected.resize(run_.objectives.size());
-      return expected;
-    };
+    if (is_search)
+      options_.expected = [this, linear = search::linear_model(*run_.problem)](const solve::Choices& decision) {
+        solve::Objectives expected = search::linear_figures(*run_.problem, linear, decision);
+        expected.resize(run_.objectives.size());
+        return expected;
+      };
     const search::BaselineOptions how{.deadline = options_.deadline};
     for (const std::string& name : search::baseline_names(is_search))
       if (is_search || request_.strategy == "baselines" || request_.strategy == name)
