@@ -198,17 +198,22 @@ LinearProblem linear_model(const Checkpointing& problem) {
   return linear;
 }
 
-solve::Objectives linear_figures(const Checkpointing& problem, const LinearProblem& linear, const Choices& decision) {
-  std::vector<bool> is_kept(linear.steps.size(), true);
-  std::size_t next = 0;
-  const std::vector<plan::SavedPlan> savings = problem.savings(decision);
-  for (std::size_t i = 0; i < decision.size(); ++i) {
-    if (decision[i] == 0) continue;
-    const plan::Saving saving = savings[next++].saving;
-    if (saving != plan::Saving::Spill && saving != plan::Saving::Narrow) is_kept[linear.step_of[i]] = false;
-  }
-  const LinearFigures f = rebuilding_result(linear, is_kept).figures;
-  return {f.cycles, f.energy_pj, f.peak_bytes};
+Guide guide_of(const Checkpointing& problem, std::size_t threads) {
+  const LinearProblem linear = linear_model(problem);
+  Guide out{.related = related_activations(linear), .threads = threads};
+  out.expected = [&problem, linear](const Choices& decision) {
+    std::vector<bool> is_kept(linear.steps.size(), true);
+    std::size_t next = 0;
+    const std::vector<plan::SavedPlan> savings = problem.savings(decision);
+    for (std::size_t i = 0; i < decision.size(); ++i) {
+      if (decision[i] == 0) continue;
+      const plan::Saving saving = savings[next++].saving;
+      if (saving != plan::Saving::Spill && saving != plan::Saving::Narrow) is_kept[linear.step_of[i]] = false;
+    }
+    const LinearFigures f = rebuilding_result(linear, is_kept).figures;
+    return std::pair(f.cycles, f.energy_pj);
+  };
+  return out;
 }
 
 std::vector<Baseline> baseline(const Checkpointing& problem, std::string_view name, const BaselineOptions& options) {

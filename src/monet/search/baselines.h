@@ -9,6 +9,7 @@
 #include "monet/base/watch.h"
 #include "monet/search/checkpoint.h"
 #include "monet/search/linear_problem.h"
+#include "monet/search/proposals.h"
 
 namespace monet::search {
 
@@ -39,9 +40,8 @@ std::vector<Baseline> singles_and_pairs(const Checkpointing& problem);
 
 std::vector<Baseline> baseline(const Checkpointing& problem, std::string_view name, const BaselineOptions& options);
 
-// The linear model of an iteration on its chip; and what it expects of a decision: cycles, pJ, bytes at the peak.
+// The linear model of an iteration on its chip; and what it says to a search. The problem must stay alive.
 LinearProblem linear_model(const Checkpointing& problem);
-solve::Objectives linear_figures(const Checkpointing& problem, const LinearProblem& linear,
-                                 const solve::Choices& decision);
+Guide guide_of(const Checkpointing& problem, std::size_t threads);
 
 }  // namespace monet::search

@@ -1,6 +1,7 @@
 #include "monet/search/checkpoint.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "monet/base/assert.h"
@@ -15,7 +16,10 @@
 namespace monet::search {
 
 Checkpointing::Checkpointing(Graph training, const Setting& setting, const CheckpointOptions& options)
-    : training_(std::move(training)), setting_(setting), options_(options) {
+    : training_(std::move(training)),
+      setting_(setting),
+      options_(options),
+      stretches_(decompose(training_, options.decompose), options.stretches) {
   MONET_ASSERT(!options.allowed.empty() && options.allowed[0].saving == plan::Saving::Keep,
                "keeping is the first choice");
   setting_.costs.threads = 1;
@@ -114,7 +118,10 @@ Figures Checkpointing::figures(const solve::Choices& decision) const {
   try {
     const Subject s = subject(decision);
     const Evaluated e = evaluate(setting_, s, plan(s));
-    return figures_of(setting_.chip, e.decided, e.outcome);
+    Figures figures = figures_of(setting_.chip, e.decided, e.outcome);
+    if (const auto* evaluation = std::get_if<schedule::Evaluation>(&e.outcome))
+      figures.stretch_bytes = stretches_.peak_total_bytes(s.graph, *evaluation);
+    return figures;
   } catch (const InputError& error) {  // the plan is not legal for what the decision makes of the graph
     return Figures{.reason = error.what()};
   }
@@ -126,8 +133,17 @@ std::vector<Figures> Checkpointing::figures(std::span<const solve::Choices> deci
   return out;
 }
 
-solve::Score score_of(const Figures& f) {
-  return f.is_possible ? solve::Score{{f.latency_cycles, f.energy_pj, f.peak_total_bytes}} : solve::Score{{}, 1};
+double CheckpointGoal::peak(const Figures& f) const { return store ? f.peak_bytes[*store] : f.peak_total_bytes; }
+
+solve::Score CheckpointGoal::score(const Figures& f) const {
+  if (!f.is_possible) return {{}, std::numeric_limits<double>::max()};
+  return score(f.latency_cycles, f.energy_pj, peak(f));
+}
+
+solve::Score CheckpointGoal::score(double latency_cycles, double energy_pj, double peak_bytes) const {
+  if (!fit_bytes) return {{latency_cycles, energy_pj, peak_bytes}};
+  if (peak_bytes > *fit_bytes) return {{}, peak_bytes - *fit_bytes};
+  return {{latency_cycles, energy_pj}};
 }
 
 }  // namespace monet::search

@@ -1,11 +1,12 @@
 #pragma once
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "monet/rewrite/decompose.h"
+#include "monet/search/stretches.h"
 #include "monet/search/subject.h"
 #include "monet/solve/genomes.h"
 #include "monet/solve/nsga2.h"
@@ -29,7 +30,8 @@ struct CheckpointOptions {
   double least_share = 0;  // activations below this part of all saved bytes are not decided on
   // A plan of the iteration as it is. Nodes that a decision adds are fused by default; where it has no groups, all are.
   plan::Plan plan{};
-  std::size_t threads = 0;  // do not change the result
+  std::size_t stretches = 12;  // at the most, for Figures::stretch_bytes
+  std::size_t threads = 0;     // do not change the result
 };
 
 class Checkpointing {
@@ -43,6 +45,8 @@ class Checkpointing {
   double saved_bytes() const { return saved_bytes_; }                               // of all, the others included
   const Graph& training() const { return training_; }
   const Setting& setting() const { return setting_; }
+
+  const Stretches& stretches() const { return stretches_; }
 
   // A decision has one number for each activation: of its choices.
   std::vector<std::uint16_t> choices() const;  // how many each has
@@ -64,10 +68,18 @@ class Checkpointing {
   CheckpointOptions options_;
   std::vector<SavedActivation> activations_;
   double saved_bytes_ = 0;
+  Stretches stretches_;
   mutable schedule::PricedKinds priced_;
 };
 
-// Latency, energy, peak of all memories together; of what is not possible, nothing but that.
-solve::Score score_of(const Figures& figures);
+// What makes a decision good: little latency, energy and peak memory. What is not possible is good for nothing.
+struct CheckpointGoal {
+  std::optional<std::size_t> store{};  // of the chip, whose peak counts; none: of all together
+  std::optional<double> fit_bytes{};   // the peak is a limit and no objective
+
+  double peak(const Figures& figures) const;
+  solve::Score score(const Figures& figures) const;
+  solve::Score score(double latency_cycles, double energy_pj, double peak_bytes) const;
+};
 
 }  // namespace monet::search

@@ -6,16 +6,12 @@
 
 #include "monet/base/watch.h"
 #include "monet/search/checkpoint.h"
+#include "monet/search/proposals.h"
 
 namespace monet::search {
 
 // The front of latency, energy and peak memory over all decisions on saved activations: of all of them, or by NSGA-II
-// with proposals from a surrogate that is fitted to what is known.
-
-struct CheckpointPoint {
-  solve::Choices decision{};
-  Figures figures{};
-};
+// with proposals.
 
 struct CheckpointFront {
   std::vector<CheckpointPoint> points{};  // everything evaluated, in the order in which it was asked for
@@ -28,10 +24,8 @@ struct CheckpointSearchOptions {
   std::size_t population = 0;     // 0: an eighth of the evaluations, from 8 to 100
   std::size_t stagnation = 0;     // ends after so many generations without a change of the front; 0: never
   std::uint64_t seed = 1;
-  bool has_proposals = true;  // of the surrogate
-  std::function<solve::Score(const Figures&)> score = score_of;
-  // What a simpler model expects of a decision, one number for each objective: proposals learn what it misses.
-  std::function<solve::Objectives(const solve::Choices&)> expected{};
+  std::optional<Guide> guide{};  // none: no proposals
+  CheckpointGoal goal{};
   Deadline deadline{};
   std::vector<solve::Choices> seeds{};  // decisions to begin with, behind keeping everything
   // Figures of decisions known from before; and who is told of new ones, in the order in which they were asked for.

@@ -288,4 +288,36 @@ LinearProblem linear_problem(const Graph& training, std::span<const TensorId> ac
   return Extraction(training, activations, costs).run();
 }
 
+std::vector<std::vector<std::uint32_t>> related_activations(const LinearProblem& problem) {
+  std::map<std::uint32_t, std::uint32_t> first;  // of a step: the first activation it makes
+  std::vector<std::vector<std::uint32_t>> out(problem.step_of.size());
+  for (std::uint32_t a = 0; a < problem.step_of.size(); ++a)
+    if (const auto [at, is_new] = first.emplace(problem.step_of[a], a); !is_new) out[a].push_back(at->second);
+  // By step: the activations nearest before it or it itself; the steps nobody decides on between those and it.
+  std::vector<std::set<std::uint32_t>> nearest(problem.steps.size()), between(problem.steps.size());
+  std::map<std::uint32_t, std::vector<std::uint32_t>> made_from;  // such a step: activations
+  for (std::uint32_t s = 0; s < problem.steps.size() && !problem.steps[s].is_backward; ++s) {
+    for (const std::uint32_t i : problem.steps[s].inputs) {
+      nearest[s].insert(nearest[i].begin(), nearest[i].end());
+      between[s].insert(between[i].begin(), between[i].end());
+    }
+    const auto made = first.find(s);
+    if (made == first.end()) {
+      between[s].insert(s);
+      continue;
+    }
+    const std::uint32_t a = made->second;
+    std::set<std::uint32_t> related = nearest[s];
+    for (const std::uint32_t open : between[s]) {
+      related.insert(made_from[open].begin(), made_from[open].end());
+      made_from[open].push_back(a);
+    }
+    for (const std::uint32_t other : related)
+      if (other < a) out[a].push_back(other);
+    nearest[s] = {a};
+    between[s].clear();
+  }
+  return out;
+}
+
 }  // namespace monet::search

@@ -59,4 +59,8 @@ struct NodeCosts {
 // Fixed: weights, states, constants, and what is saved but not decided on (inputs and labels among it).
 LinearProblem linear_problem(const Graph& training, std::span<const TensorId> activations, const NodeCosts& costs);
 
+// By activation of step_of: the earlier ones that have to do with rebuilding it. It is made from them with none of them
+// in between, from something nobody decides on that they are made from, too, or by the same step.
+std::vector<std::vector<std::uint32_t>> related_activations(const LinearProblem& problem);
+
 }  // namespace monet::search

@@ -37,6 +37,7 @@ struct Figures {
   double peak_total_bytes = 0, peak_offchip_bytes = 0;  // all memories at once; the off-chip one
   double offchip_bytes = 0;                             // moved
   std::vector<double> peak_bytes{};                     // by store of the chip
+  std::vector<double> stretch_bytes{};                  // where it is asked for: see stretches.h
   std::size_t groups = 0, tiles = 0;
   bool operator==(const Figures&) const = default;
 };

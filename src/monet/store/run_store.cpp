@@ -136,6 +136,11 @@ RunStore::RunStore(const std::string& path, const std::string& question, const s
     refuse(path, "this is a database, but no run store", "choose another --out");
   } else if (d.ask("SELECT text FROM question") != question) {
     refuse(path, "it holds results of another model, chip or choice of decisions", "choose another --out");
+  } else {
+    std::string there = "key,reason";
+    for (const std::string& c : columns) there += "," + c;
+    if (d.ask("SELECT group_concat(name) FROM pragma_table_info('points')") != there)
+      refuse(path, "it was made by another version of monet, which kept other figures", "choose another --out");
   }
   d.run("COMMIT");
   d.rows = static_cast<std::size_t>(std::stoull(d.ask("SELECT count(*) FROM points")));

@@ -68,8 +68,8 @@ void thin_out(std::vector<search::Baseline>& list, std::size_t count) {
 // Decisions and figures as rows of a store.
 class Stored {
  public:
-  Stored(const std::string& path, const std::string& question, const plan::Chip& chip)
-      : store_(path, question, columns(chip)) {}
+  Stored(const std::string& path, const std::string& question, const plan::Chip& chip, std::size_t stretches)
+      : stores_(chip.machine.stores.size()), store_(path, question, columns(chip, stretches)) {}
 
   store::RunStore& store() { return store_; }
 
@@ -86,7 +86,9 @@ class Stored {
               .offchip_bytes = v[4]};
     f.groups = static_cast<std::size_t>(v[5]);
     f.tiles = static_cast<std::size_t>(v[6]);
-    f.peak_bytes.assign(v.begin() + kOwn, v.end());
+    const auto stretches = v.begin() + kOwn + static_cast<std::ptrdiff_t>(stores_);
+    f.peak_bytes.assign(v.begin() + kOwn, stretches);
+    f.stretch_bytes.assign(stretches, v.end());
     return f;
   }
 
@@ -98,6 +100,7 @@ class Stored {
         row.values = {f.latency_cycles, f.energy_pj,      f.peak_total_bytes, f.peak_offchip_bytes,
                       f.offchip_bytes,  double(f.groups), double(f.tiles)};
         row.values.insert(row.values.end(), f.peak_bytes.begin(), f.peak_bytes.end());
+        row.values.insert(row.values.end(), f.stretch_bytes.begin(), f.stretch_bytes.end());
       } else {
         row.reason = f.reason.empty() ? "not possible" : f.reason;
       }
@@ -109,10 +112,11 @@ class Stored {
  private:
   static constexpr std::ptrdiff_t kOwn = 7;
 
-  static std::vector<std::string> columns(const plan::Chip& chip) {
+  static std::vector<std::string> columns(const plan::Chip& chip, std::size_t stretches) {
     std::vector<std::string> out{
         "latency_cycles", "energy_pj", "peak_total_bytes", "peak_offchip_bytes", "offchip_bytes", "groups", "tiles"};
     for (const plan::Store& s : chip.machine.stores) out.push_back("peak_bytes:" + s.name);
+    for (std::size_t k = 0; k < stretches; ++k) out.push_back(fmt::format("stretch_bytes:{}", k));
     return out;
   }
   static std::string key_of(const solve::Choices& decision) {
@@ -121,6 +125,7 @@ class Stored {
     return key;
   }
 
+  std::size_t stores_;
   store::RunStore store_;
 };
 
@@ -199,7 +204,9 @@ class Checkpointer {
     options_.evaluations = request_.evaluations;
     options_.seed = request_.seed;
     options_.deadline = request_.watch.deadline;
-    options_.score = [this](const Figures& f) { return score(f); };
+    options_.goal.fit_bytes = request_.fit_bytes;
+    for (std::size_t s = 0; s < run_.chip->machine.stores.size(); ++s)
+      if (run_.chip->machine.stores[s].name == request_.memory) options_.goal.store = s;
     run_.objectives = {"latency_cycles", "energy_pj"};
     if (!request_.fit_bytes) run_.objectives.push_back("peak_bytes");
     if (Progress* progress = request_.watch.progress) {
@@ -212,14 +219,6 @@ class Checkpointer {
         progress->say(fmt::format("front {}, hypervolume {:.4f}", found.front.size(), measured(found).share));
       };
     }
-  }
-
-  solve::Score score(const Figures& f) const {
-    if (!f.is_possible) return {{}, std::numeric_limits<double>::max()};
-    const double peak = peak_of(run_, request_, f);
-    if (!request_.fit_bytes) return {{f.latency_cycles, f.energy_pj, peak}};
-    if (peak > *request_.fit_bytes) return {{}, peak - *request_.fit_bytes};
-    return {{f.latency_cycles, f.energy_pj}};
   }
 
   // Everything that the figures of a decision depend on.
@@ -240,7 +239,7 @@ class Checkpointer {
       if (request_.resume) refuse("--resume", "there is nothing to go on with", "name the folder: --out DIR");
       return;
     }
-    stored_.emplace(request_.store, question(), *run_.chip);
+    stored_.emplace(request_.store, question(), *run_.chip, run_.problem->stretches().size());
     if (const std::size_t there = stored_->store().size(); there > 0 && !request_.resume)
       throw InputError(Diagnostic{.file = request_.store,
                                   .message = fmt::format("it holds {} evaluations of this question", there),
@@ -265,12 +264,7 @@ class Checkpointer {
       run_.is_proven = run_.found.end != solve::Nsga2End::Stopped;
       return;
     }
-    if (is_search)
-      options_.expected = [this, linear = search::linear_model(*run_.problem)](const solve::Choices& decision) {
-        solve::Objectives expected = search::linear_figures(*run_.problem, linear, decision);
-        expected.resize(run_.objectives.size());
-        return expected;
-      };
+    if (is_search) options_.guide = search::guide_of(*run_.problem, request_.evaluate.threads);
     const search::BaselineOptions how{.deadline = options_.deadline};
     for (const std::string& name : search::baseline_names(is_search))
       if (is_search || request_.strategy == "baselines" || request_.strategy == name)
@@ -291,7 +285,7 @@ class Checkpointer {
   // From 1.1 times the worst of each objective on the front.
   Measured measured(const search::CheckpointFront& found) const {
     std::vector<solve::Objectives> points;
-    for (const std::uint32_t i : found.front) points.push_back(score(found.points[i].figures).objectives);
+    for (const std::uint32_t i : found.front) points.push_back(options_.goal.score(found.points[i].figures).objectives);
     if (points.empty()) return {};
     Measured out{.reference = solve::nadir_of(points)};
     double box = 1;

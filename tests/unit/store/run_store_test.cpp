@@ -24,9 +24,9 @@ class RunStoreTest : public testing::Test {
   }
   ~RunStoreTest() override { fs::remove_all(folder_); }
 
-  std::string refusal(const std::string& question = "q") const {
+  std::string refusal(const std::string& question = "q", const std::vector<std::string>& columns = {"a", "b"}) const {
     try {
-      const RunStore store(path_.string(), question, {"a", "b"});
+      const RunStore store(path_.string(), question, columns);
     } catch (const InputError& e) {
       return e.what();
     }
@@ -60,6 +60,7 @@ TEST_F(RunStoreTest, RefusesWhatIsNotItsOwn) {
   { const RunStore store(path_.string(), "q", {"a", "b"}); }
   EXPECT_NE(refusal("another").find("another model, chip or choice"), std::string::npos);
   EXPECT_EQ(refusal(), "");
+  EXPECT_NE(refusal("q", {"a", "c"}).find("another version"), std::string::npos);
   std::ofstream(path_) << "this is a text of more than sixteen letters";
   EXPECT_NE(refusal().find("no run store"), std::string::npos);
   path_ = folder_ / "no" / "folder.sqlite";
