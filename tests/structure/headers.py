@@ -2,8 +2,8 @@
 
     python3 headers.py SOURCE_DIR BUILD_DIR
 
-A header that some .cpp file includes before anything else is proved by the build itself; the others are compiled here,
-with the compiler and flags with which compile_commands.json compiles their room.
+A header that some .cpp file includes before anything else is proved by every build file by file (the fuzz preset); the
+others are compiled here, with the compiler and flags with which compile_commands.json compiles their room.
 """
 import concurrent.futures
 import json
@@ -16,18 +16,20 @@ import sys
 
 
 def room_commands(source, build):
-    """Room: the compiler and flags of one of its .cpp files, without the file and its output."""
+    """Room: the compiler and flags of one of its .cpp files (or of a batch of them), without the file and its output."""
     commands = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         file = pathlib.Path(entry["file"])
-        if source / "src" / "monet" not in file.parents:
+        batch = re.search(r"/monet(?:_(\w+))?\.dir/Unity/", entry["file"])
+        if not batch and source / "src" / "monet" not in file.parents:
             continue
+        room = batch[1] or "cli" if batch else file.parent.name
         words = shlex.split(entry["command"])
         while os.path.basename(words[0]) == "ccache":
             words.pop(0)
         output = words.index("-o")
         del words[output:output + 2]
-        commands.setdefault(file.parent.name, [w for w in words if w not in ("-c", entry["file"])])
+        commands.setdefault(room, [w for w in words if w not in ("-c", entry["file"])])
     return commands
 
 

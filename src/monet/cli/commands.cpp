@@ -22,10 +22,10 @@ void print_document(const std::string& verb, std::vector<DocumentInput> inputs, 
 }
 
 // "12/62 weights, 3 s left", rewritten in place while stderr is a terminal.
-class Progress {
+class WeightsChecked {
  public:
-  explicit Progress(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO)) {}
-  ~Progress() {
+  explicit WeightsChecked(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO)) {}
+  ~WeightsChecked() {
     if (shown_) fmt::print(stderr, "\r\033[K");
   }
   void operator()(std::size_t done, std::size_t total) const {
@@ -210,7 +210,7 @@ int run_verify(const VerifyRequest& request, const Output& output) {
   const Clock clock;
   VerifyResult result;
   {
-    const Progress progress(output.quiet);
+    const WeightsChecked progress(output.quiet);
     result = verify_gradients(request, progress);
   }
   if (!output.quiet) print_diagnostics(result.prepared.warnings);

@@ -30,6 +30,7 @@ std::string byte_count(std::uint64_t bytes) {
   while (value >= 999.95 && unit + 1 < kUnits.size()) value /= 1000, ++unit;
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
+std::string byte_count(double bytes) { return byte_count(static_cast<std::uint64_t>(bytes)); }
 
 std::string scientific(double value) { return fmt::format("{:.1e}", value); }
 

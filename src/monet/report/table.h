@@ -8,6 +8,7 @@ namespace monet {
 // Numbers as people read them.
 std::string grouped(std::uint64_t value);           // 11,689,512
 std::string byte_count(std::uint64_t bytes);        // 13.0 MB (decimal units)
+std::string byte_count(double bytes);               // of whole ones
 std::string scientific(double value);               // 3.1e-09
 std::string seconds_text(double seconds);           // 20.12 ms
 std::string share_text(double part, double whole);  // 4.1 %, 37 %

@@ -12,16 +12,13 @@
 #include "monet/verbs/cost_cache.h"
 #include "monet/verbs/hardware.h"
 #include "monet/verbs/plan_input.h"
+#include "monet/verbs/refuse.h"
 
 namespace monet {
 namespace {
 
 using search::CheckpointPoint;
 using search::Figures;
-
-[[noreturn]] void refuse(std::string where, std::string message, std::string hint = "") {
-  throw InputError(Diagnostic{.where = std::move(where), .message = std::move(message), .hint = std::move(hint)});
-}
 
 std::vector<std::string> words_of(const std::string& list) {
   std::vector<std::string> out(1);

@@ -19,8 +19,6 @@ std::string time_text(const CheckpointRun& run, double cycles) {
   return run.chip->clock_hz > 0 ? seconds_text(cycles / run.chip->clock_hz) : quantity(cycles) + " cycles";
 }
 
-std::string bytes_text(double bytes) { return byte_count(static_cast<std::uint64_t>(bytes)); }
-
 std::string change_text(double value, double from) { return fmt::format("{:+.1f} %", 100 * (value / from - 1)); }
 
 // Everything kept, if it was tried and is possible.
@@ -58,7 +56,7 @@ std::vector<std::string> row_of(const CheckpointRun& run, const CheckpointReques
   }
   const Figures* all = kept_all(run);
   const auto change = [&](double value, double from) { return all != nullptr ? change_text(value, from) : ""; };
-  row.insert(row.end(), {bytes_text(peak_of(run, request, f)),
+  row.insert(row.end(), {byte_count(peak_of(run, request, f)),
                          all != nullptr ? change(peak_of(run, request, f), peak_of(run, request, *all)) : "",
                          time_text(run, f.latency_cycles),
                          all != nullptr ? change(f.latency_cycles, all->latency_cycles) : "", energy_text(f.energy_pj),
@@ -113,8 +111,8 @@ std::string text(const CheckpointRun& run, const CheckpointRequest& request) {
   for (const search::SavedActivation& a : run.problem->activations()) decided += a.bytes;
   std::string out =
       fmt::format("{} on {}: {} saved activations to decide on, {} of {} saved\n", request.evaluate.model.model,
-                  run.loaded->hardware.name, run.problem->activations().size(), bytes_text(decided),
-                  bytes_text(run.problem->saved_bytes()));
+                  run.loaded->hardware.name, run.problem->activations().size(), byte_count(decided),
+                  byte_count(run.problem->saved_bytes()));
   out += end_text(run, request) + "\n";
   Table table({"point", request.memory == "total" ? "peak" : "peak in " + request.memory, "", "latency", "", "energy",
                "", "saved activations"});

@@ -20,7 +20,7 @@ namespace {
 
 using config::Value;
 
-constexpr std::size_t kShown = 10;
+constexpr std::size_t kPartsShown = 10;
 
 config::Tree read_run(const std::string& folder, std::vector<DocumentInput>& inputs) {
   const std::string path = folder + "/result.json";
@@ -36,7 +36,7 @@ config::Tree read_run(const std::string& folder, std::vector<DocumentInput>& inp
   return tree;
 }
 
-std::optional<double> number(const std::optional<Value>& value) {
+std::optional<double> figure_in(const std::optional<Value>& value) {
   if (!value || !value->is_scalar()) return std::nullopt;
   const std::string_view text = value->text();
   double out = 0;
@@ -54,14 +54,14 @@ std::string words(const Value& value) {
   return out;
 }
 
-// Every number below a map, by its keys with slashes between.
+// Every figure_in below a map, by its keys with slashes between.
 void flatten(const Value& value, const std::string& prefix, std::map<std::string, double>& out) {
   if (value.is_map()) {
     for (std::size_t i = 0; i < value.size(); ++i) {
       const std::string key(value.key(i).text());
       flatten(value[i], prefix.empty() ? key : prefix + "/" + key, out);
     }
-  } else if (const auto n = number(value)) {
+  } else if (const auto n = figure_in(value)) {
     out[prefix] += *n;
   }
 }
@@ -73,7 +73,7 @@ std::map<std::string, double> by_name(const Value& result, std::string_view list
   for (std::size_t i = 0; items && items->is_sequence() && i < items->size(); ++i) {
     const Value item = (*items)[i];
     const auto name = item.is_map() ? item.find("name") : std::nullopt;
-    const auto value = item.is_map() ? number(item.find(figure)) : std::nullopt;
+    const auto value = item.is_map() ? figure_in(item.find(figure)) : std::nullopt;
     if (name && name->is_scalar() && value) out[std::string(name->text())] += *value;
   }
   return out;
@@ -98,7 +98,7 @@ void add_figures(const std::string& prefix, const Value& a, const Value& b, RunC
   // Of schedules by other tools' rules not every figure is known, of impossible ones none: what one of them lacks is no
   // difference.
   const auto total = [&](std::string_view key) {
-    const auto x = number(a.find(key)), y = number(b.find(key));
+    const auto x = figure_in(a.find(key)), y = figure_in(b.find(key));
     return x && y ? Difference{std::string(key), *x, *y} : Difference();
   };
   const auto parts = [&](std::string_view key) {
@@ -188,12 +188,12 @@ std::string text(const RunComparison& c) {
     if (!figure.total.name.empty())
       table.row({"total", amount(figure.total.first, figure.unit), amount(figure.total.second, figure.unit),
                  amount(figure.total.change(), figure.unit), percent(figure.total)});
-    for (std::size_t i = 0; i < figure.parts.size() && i < kShown; ++i) {
+    for (std::size_t i = 0; i < figure.parts.size() && i < kPartsShown; ++i) {
       const Difference& d = figure.parts[i];
       table.row({"  " + d.name, amount(d.first, figure.unit), amount(d.second, figure.unit),
                  amount(d.change(), figure.unit), percent(d)});
     }
-    if (figure.parts.size() > kShown) table.row({fmt::format("  … {} more", figure.parts.size() - kShown)});
+    if (figure.parts.size() > kPartsShown) table.row({fmt::format("  … {} more", figure.parts.size() - kPartsShown)});
     out += "\n" + table.text("");
   }
   return out;

@@ -7,6 +7,9 @@
 
 namespace monet {
 
+// Energies are sums: theirs may have been made in another order.
+constexpr double kEnergyTolerance = 1e-9;
+
 // Collects the comparisons of one row.
 class Comparison {
  public:

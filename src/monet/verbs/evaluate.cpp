@@ -15,9 +15,6 @@
 namespace monet {
 namespace {
 
-// Mappings whose proof takes longer than this are taken as they are found: for tiles, a bound on the time of a run.
-constexpr std::uint64_t kLabels = 20'000;
-
 // Of a core's lanes; a core whose usual unrolling fills less of them, and that can do otherwise, does.
 constexpr double kLeastFilled = 0.5;
 
@@ -72,7 +69,7 @@ ModelRequest model_for(const EvaluateRequest& request, const std::string& mode) 
 
 schedule::CostOptions default_costs(cost::Cache& cache, std::size_t threads) {
   schedule::CostOptions costs{.threads = threads, .cache = &cache};
-  costs.map.most_labels = kLabels;
+  costs.map.most_labels = kTileLabels;
   costs.map.spatial.least_filled = kLeastFilled;
   return costs;
 }

@@ -57,6 +57,8 @@ struct EvaluateRun {
   bool is_feasible() const;
 };
 
+// Mappings whose proof takes longer than this are taken as they are found: for tiles, a bound on the time of a run.
+constexpr std::uint64_t kTileLabels = 20'000;
 // How evaluations price tiles.
 schedule::CostOptions default_costs(cost::Cache& cache, std::size_t threads);
 

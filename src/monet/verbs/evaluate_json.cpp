@@ -8,8 +8,6 @@
 namespace monet {
 namespace {
 
-using schedule::Evaluation;
-
 Json by_phase(const schedule::ByPhase& values) {
   Json out = Json::object();
   for (std::size_t p = 0; p < kPhases; ++p) out.set(std::string(name(static_cast<Phase>(p))), values[p]);
@@ -35,7 +33,7 @@ Json energy_json(const schedule::Energy& energy) {
 }
 
 Json nodes_json(const EvaluateRun& run, const Evaluated& mode) {
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   Json out = Json::array();
   for (std::size_t n = 0; n < mode.graph.nodes.size(); ++n) {
     const schedule::NodeResult& r = e.nodes[n];
@@ -61,7 +59,7 @@ Json nodes_json(const EvaluateRun& run, const Evaluated& mode) {
 }
 
 Json tensors_json(const EvaluateRun& run, const Evaluated& mode) {
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   Json out = Json::array();
   for (std::size_t t = 0; t < mode.graph.tensors.size(); ++t) {
     const schedule::TensorResult& r = e.tensors[t];
@@ -80,7 +78,7 @@ Json tensors_json(const EvaluateRun& run, const Evaluated& mode) {
 }
 
 Json feasible_json(const EvaluateRun& run, const Evaluated& mode) {
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   const plan::Machine& machine = run.chip.machine;
   Json peaks = Json::object(), at_peak = Json::object(), utilisation = Json::object(), busy = Json::object();
   Json links = Json::object(), ports = Json::object(), by_core = Json::object(), by_slot = Json::object();
@@ -135,13 +133,13 @@ Json mode_json(const EvaluateRun& run, const Evaluated& mode) {
 
 }  // namespace
 
-double steady_cycles(const Evaluation& e) {
+double steady_cycles(const schedule::Evaluation& e) {
   const std::vector<double>& ends = e.iteration_ends;
   if (ends.size() < 2) return e.latency;
   return (ends.back() - ends.front()) / static_cast<double>(ends.size() - 1);
 }
 
-double core_utilisation(const plan::Chip& chip, const Evaluation& e, std::size_t core) {
+double core_utilisation(const plan::Chip& chip, const schedule::Evaluation& e, std::size_t core) {
   if (!(e.latency > 0)) return 0;
   plan::Facts nest, vector;
   nest.is_nest = true;

@@ -12,11 +12,7 @@
 namespace monet {
 namespace {
 
-using schedule::Evaluation;
-
 constexpr std::size_t kNodesShown = 8, kBoundsShown = 4, kStoresShown = 6;
-
-std::string bytes_text(double bytes) { return byte_count(static_cast<std::uint64_t>(bytes)); }
 
 template <class Values, class Name>
 std::string parts_text(const Values& values, double sum, Name name_of) {
@@ -28,7 +24,7 @@ std::string parts_text(const Values& values, double sum, Name name_of) {
 
 std::string_view phase_name(std::size_t p) { return name(static_cast<Phase>(p)); }
 
-std::string latency_text(const plan::Chip& chip, const Evaluation& e) {
+std::string latency_text(const plan::Chip& chip, const schedule::Evaluation& e) {
   std::string out = fmt::format("latency   {} cycles", quantity(e.latency));
   if (e.clock_hz > 0) out += fmt::format(" = {} at {:.4g} MHz", seconds_text(e.latency / e.clock_hz), e.clock_hz / 1e6);
   if (e.iteration_ends.size() > 1)
@@ -46,7 +42,7 @@ std::string latency_text(const plan::Chip& chip, const Evaluation& e) {
   return out + fmt::format("          spent on {}\n", bound);
 }
 
-std::string energy_lines(const Evaluation& e) {
+std::string energy_lines(const schedule::Evaluation& e) {
   const double total = e.energy.total();
   std::vector<std::pair<std::string, double>> parts{{"compute", e.energy.compute}};
   for (const auto& [level, pj] : e.energy.memory) parts.emplace_back(level, pj);
@@ -60,7 +56,7 @@ std::string energy_lines(const Evaluation& e) {
                      parts_text(e.energy_by_phase, total, phase_name));
 }
 
-std::string memory_lines(const plan::Chip& chip, const Evaluation& e) {
+std::string memory_lines(const plan::Chip& chip, const schedule::Evaluation& e) {
   std::string out;
   // Stores that are alike and equally full are one line.
   std::vector<std::size_t> order;
@@ -77,7 +73,7 @@ std::string memory_lines(const plan::Chip& chip, const Evaluation& e) {
     const std::size_t s = order[i];
     const schedule::StoreUse& use = e.stores[s];
     out += fmt::format("{}{} of {} in {} at cycle {}: {}\n", i == 0 ? "memory    " : "          ",
-                       bytes_text(use.peak_bytes), bytes_text(static_cast<double>(chip.machine.stores[s].bytes)),
+                       byte_count(use.peak_bytes), byte_count(static_cast<double>(chip.machine.stores[s].bytes)),
                        chip.machine.stores[s].name, quantity(use.peak_time),
                        parts_text(use.at_peak, use.peak_bytes,
                                   [](std::size_t u) { return name(static_cast<schedule::MemoryUse>(u)); }));
@@ -85,11 +81,11 @@ std::string memory_lines(const plan::Chip& chip, const Evaluation& e) {
   if (order.size() > kStoresShown)
     out += fmt::format("          … {} more (--json lists all)\n", order.size() - kStoresShown);
   const schedule::StoreUse& use = e.stores[home];
-  out += fmt::format("off-chip  {} read, {} written\n", bytes_text(use.bytes_out), bytes_text(use.bytes_in));
+  out += fmt::format("off-chip  {} read, {} written\n", byte_count(use.bytes_out), byte_count(use.bytes_in));
   return out;
 }
 
-std::string work_line(const plan::Chip& chip, const Evaluation& e) {
+std::string work_line(const plan::Chip& chip, const schedule::Evaluation& e) {
   double macs = 0, ops = 0;
   for (std::size_t p = 0; p < kPhases; ++p) {
     macs += e.macs[p];
@@ -109,7 +105,7 @@ std::string work_line(const plan::Chip& chip, const Evaluation& e) {
 }
 
 std::string node_table(const EvaluateRun& run, const Evaluated& mode) {
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   std::vector<std::size_t> order;
   for (std::size_t n = 0; n < e.nodes.size(); ++n)
     if (e.nodes[n].tiles > 0) order.push_back(n);
@@ -148,7 +144,7 @@ std::string mode_text(const EvaluateRun& run, const Evaluated& mode, const Evalu
     for (const std::string& lever : infeasible.levers) out += fmt::format("  would help: {}\n", lever);
     return out;
   }
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   out += fmt::format(": {} nodes in {} groups, {} tiles\n\n", grouped(mode.graph.nodes.size()),
                      grouped(mode.decided.groups.size()), grouped(e.tiled.tiles.size()));
   out += latency_text(run.chip, e) + energy_lines(e) + memory_lines(run.chip, e) + work_line(run.chip, e);
@@ -159,7 +155,7 @@ std::string mode_text(const EvaluateRun& run, const Evaluated& mode, const Evalu
 
 }  // namespace
 
-std::vector<TimeSpent> time_spent(const plan::Chip& chip, const Evaluation& e) {
+std::vector<TimeSpent> time_spent(const plan::Chip& chip, const schedule::Evaluation& e) {
   const plan::Machine& machine = chip.machine;
   std::map<std::string, double> sums;
   for (const schedule::PathStep& step : e.path) {

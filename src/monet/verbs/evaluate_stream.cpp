@@ -13,13 +13,10 @@
 #include "monet/plan/plan_file.h"
 #include "monet/plan/stream_plan.h"
 #include "monet/verbs/hardware.h"
+#include "monet/verbs/refuse.h"
 
 namespace monet {
 namespace {
-
-[[noreturn]] void refuse(std::string where, std::string message, std::string hint = "") {
-  throw InputError(Diagnostic{.where = std::move(where), .message = std::move(message), .hint = std::move(hint)});
-}
 
 bool is_onnx(const std::string& model) {
   return !is_builtin_model(model) && !model.ends_with(".monet") &&

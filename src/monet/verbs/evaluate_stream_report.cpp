@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLayersShown = 8, kMemoriesShown = 6;
 constexpr double kBitsPerByte = 8;
-constexpr std::array<const char*, schedule::kStreamBuckets> kBuckets{"offchip", "eviction", "sink", "core_to_core"};
+constexpr std::array<const char*, schedule::kStreamBuckets> kBucketKeys{"offchip", "eviction", "sink", "core_to_core"};
 
 // A layer with what its tiles add up to.
 struct LayerUse {
@@ -66,7 +66,7 @@ std::vector<MemoryPeak> peaks(const StreamEvaluation& e) {
   return out;
 }
 
-std::vector<double> busy_cycles(const StreamEvaluation& e) {
+std::vector<double> busy_by_core(const StreamEvaluation& e) {
   std::vector<double> busy(e.plan.problem.cores.size(), 0);
   for (const schedule::StreamTile& tile : e.plan.problem.tiles) busy[tile.core] += tile.runtime;
   return busy;
@@ -164,10 +164,10 @@ Json json(const StreamEvaluation& e) {
   const double hz = e.loaded.hardware.clock_hz.value;
   const schedule::StreamResult& r = e.result;
   Json buckets = Json::object().set("onchip", r.onchip_pj), peak = Json::object(), busy = Json::object();
-  for (std::size_t b = 0; b < kBuckets.size(); ++b)
-    buckets.set(kBuckets[b], Json::object().set("link", r.link_pj[b]).set("memory", r.memory_pj[b]));
+  for (std::size_t b = 0; b < kBucketKeys.size(); ++b)
+    buckets.set(kBucketKeys[b], Json::object().set("link", r.link_pj[b]).set("memory", r.memory_pj[b]));
   for (const MemoryPeak& m : peaks(e)) peak.set(m.name, m.bytes);
-  const std::vector<double> cycles = busy_cycles(e);
+  const std::vector<double> cycles = busy_by_core(e);
   for (std::size_t c = 0; c < cycles.size(); ++c)
     if (c != e.plan.problem.offchip)
       busy.set(e.loaded.hardware.cores[c].name, r.latency > 0 ? cycles[c] / r.latency : 0);

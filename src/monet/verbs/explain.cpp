@@ -18,43 +18,42 @@
 namespace monet {
 namespace {
 
-using cost::Evaluation;
 using cost::Mapped;
 using hardware::Core;
-
-std::string number(double value) { return exact_number(value); }
 
 class Explainer {
  public:
   Explainer(const MapRun& run, const Mapped& mapped) : m_(mapped), core_(run.chosen_core()), inputs_(run) {}
 
   std::vector<ExplainedLine> latency() {
-    const Evaluation& e = m_.evaluation;
+    const cost::Evaluation& e = m_.evaluation;
     ideal();
     stalls();
     first_loads();
     add(16, "latency_cycles",
-        fmt::format("{} + {} + {} + {} + {}", number(e.ideal_cycles), number(e.temporal_cycles - e.ideal_cycles),
-                    number(e.stall), number(e.onload), number(e.offload)),
+        fmt::format("{} + {} + {} + {} + {}", exact_number(e.ideal_cycles),
+                    exact_number(e.temporal_cycles - e.ideal_cycles), exact_number(e.stall), exact_number(e.onload),
+                    exact_number(e.offload)),
         e.latency, "ideal + idle lanes + stalls + first loads + last stores");
     return std::move(lines_);
   }
 
   std::vector<ExplainedLine> energy() {
-    const Evaluation& e = m_.evaluation;
-    add(7, "mac_energy_pj", fmt::format("{} x {}", number(m_.problem.macs), number(m_.problem.mac_pj)), e.mac_energy_pj,
-        "multiply-accumulates x pJ of one", {inputs_.mac_energy(m_.problem)});
-    std::vector<std::string> parts{number(e.mac_energy_pj)};
+    const cost::Evaluation& e = m_.evaluation;
+    add(7, "mac_energy_pj", fmt::format("{} x {}", exact_number(m_.problem.macs), exact_number(m_.problem.mac_pj)),
+        e.mac_energy_pj, "multiply-accumulates x pJ of one", {inputs_.mac_energy(m_.problem)});
+    std::vector<std::string> parts{exact_number(e.mac_energy_pj)};
     for (std::size_t i = core_.memories.size(); i-- > 0;) {
       const double pj = memory_energy(i);
-      parts.push_back(number(pj));
+      parts.push_back(exact_number(pj));
     }
-    parts.push_back(number(e.static_energy_pj));
+    parts.push_back(exact_number(e.static_energy_pj));
     std::vector<ExplainedInput> leaks;
     if (m_.problem.leakage_pj_per_cycle > 0) leaks.push_back(inputs_.clock());
     for (std::size_t i = 0; i < core_.memories.size() && !leaks.empty(); ++i)
       if (core_.memories[i].leakage_mw.value > 0) leaks.push_back(inputs_.leakage(i));
-    add(8, "static_energy_pj", fmt::format("{} x {}", number(m_.problem.leakage_pj_per_cycle), number(e.latency)),
+    add(8, "static_energy_pj",
+        fmt::format("{} x {}", exact_number(m_.problem.leakage_pj_per_cycle), exact_number(e.latency)),
         e.static_energy_pj, "leakage of all memories, pJ a cycle, x cycles", std::move(leaks));
     add(9, "energy_pj", fmt::format("{}", fmt::join(parts, " + ")), e.energy_pj, "arithmetic + memories + leakage");
     return std::move(lines_);
@@ -70,11 +69,12 @@ class Explainer {
         if (f.periods == 0) continue;
         const double cycles = m_.problem.quirks.uniform_tiles ? f.busy * f.periods : f.cycles;
         busy += cycles;
-        parts.push_back(number(cycles));
+        parts.push_back(exact_number(cycles));
       }
       if (parts.empty()) continue;
       add(11, fmt::format("busy cycles of {}", port_name(m_, core_, i)), fmt::format("{}", fmt::join(parts, " + ")),
-          busy, fmt::format("{:.3g} % of {} cycles", 100 * busy / m_.evaluation.latency, number(m_.evaluation.latency)),
+          busy,
+          fmt::format("{:.3g} % of {} cycles", 100 * busy / m_.evaluation.latency, exact_number(m_.evaluation.latency)),
           {inputs_.width(m_.problem, i)});
     }
     return std::move(lines_);
@@ -98,21 +98,21 @@ class Explainer {
   }
 
   void ideal() {
-    const Evaluation& e = m_.evaluation;
+    const cost::Evaluation& e = m_.evaluation;
     add(10, "ideal_cycles",
-        fmt::format("ceil({} / {}) x {}", number(m_.problem.macs), number(m_.problem.lanes),
-                    number(m_.problem.cycles_per_mac)),
+        fmt::format("ceil({} / {}) x {}", exact_number(m_.problem.macs), exact_number(m_.problem.lanes),
+                    exact_number(m_.problem.cycles_per_mac)),
         e.ideal_cycles, "multiply-accumulates / lanes, x cycles of one", inputs_.lanes());
     std::vector<std::string> loops;
-    for (const cost::TemporalLoop& loop : m_.order) loops.push_back(number(loop.factor));
-    add(10, "steps", fmt::format("{} x {}", fmt::join(loops, " x "), number(m_.problem.cycles_per_mac)),
+    for (const cost::TemporalLoop& loop : m_.order) loops.push_back(exact_number(loop.factor));
+    add(10, "steps", fmt::format("{} x {}", fmt::join(loops, " x "), exact_number(m_.problem.cycles_per_mac)),
         e.temporal_cycles, "product of the temporal loops");
-    add(10, "idle_lanes", fmt::format("{} - {}", number(e.temporal_cycles), number(e.ideal_cycles)),
+    add(10, "idle_lanes", fmt::format("{} - {}", exact_number(e.temporal_cycles), exact_number(e.ideal_cycles)),
         e.temporal_cycles - e.ideal_cycles, "what the lanes without work cost");
   }
 
   void stalls() {
-    const Evaluation& e = m_.evaluation;
+    const cost::Evaluation& e = m_.evaluation;
     if (m_.problem.quirks.worst_port) {
       for (std::size_t i = 0; i < e.ports.size(); ++i)
         if (e.ports[i].stall > 0)
@@ -127,25 +127,25 @@ class Explainer {
       sum += wait.cycles * wait.periods;
       if (wait.period > e.temporal_cycles) {  // not a period of the nest: all of it
         add(13, fmt::format("what {} still has to carry", port_name(m_, core_, wait.port)),
-            fmt::format("{} - {}", number(e.ports[wait.port].busy), number(wait.period)), wait.cycles,
+            fmt::format("{} - {}", exact_number(e.ports[wait.port].busy), exact_number(wait.period)), wait.cycles,
             "cycles the port is busy, less all that the rest takes", {inputs_.width(m_.problem, wait.port)});
-        parts.push_back(number(wait.cycles));
+        parts.push_back(exact_number(wait.cycles));
         continue;
       }
       add(12, fmt::format("wait for {}", port_name(m_, core_, wait.port)),
-          fmt::format("{} x {}", number(wait.cycles), number(wait.periods)), wait.cycles * wait.periods,
-          fmt::format("cycles, after every {} steps, so many times", number(wait.period)),
+          fmt::format("{} x {}", exact_number(wait.cycles), exact_number(wait.periods)), wait.cycles * wait.periods,
+          fmt::format("cycles, after every {} steps, so many times", exact_number(wait.period)),
           {inputs_.width(m_.problem, wait.port)});
-      parts.push_back(number(wait.cycles * wait.periods));
+      parts.push_back(exact_number(wait.cycles * wait.periods));
     }
     if (parts.empty()) parts.push_back("0");
     // Waits are means over tiles of different sizes.
-    if (const double rest = e.stall - sum; std::abs(rest) > 1e-9) parts.push_back(number(rest));
+    if (const double rest = e.stall - sum; std::abs(rest) > 1e-9) parts.push_back(exact_number(rest));
     add(13, "stall_cycles", fmt::format("{}", fmt::join(parts, " + ")), e.stall, "all waits, up to whole cycles");
   }
 
   void first_loads() {
-    const Evaluation& e = m_.evaluation;
+    const cost::Evaluation& e = m_.evaluation;
     for (std::size_t o = 0; o < m_.layer.operands.size(); ++o) {
       const bool output = m_.problem.operands[o].is_output;
       const auto down =
@@ -157,7 +157,7 @@ class Explainer {
         add(14,
             fmt::format("{} {} {}", m_.layer.operands[o].name, output ? "last store, to" : "first load, from",
                         core_.memories[m_.problem.operands[o].memory[l + 1]].name),
-            fmt::format("max({}, {})", number(lower), number(upper)), std::max(lower, upper),
+            fmt::format("max({}, {})", exact_number(lower), exact_number(upper)), std::max(lower, upper),
             "the longer of its two ports",
             {inputs_.width(m_.problem, m_.problem.operands[o].ports[l + 1][up].port),
              inputs_.width(m_.problem, m_.problem.operands[o].ports[l][down].port),
@@ -169,7 +169,7 @@ class Explainer {
     std::vector<std::string> stores;
     for (const ExplainedLine& line : lines_)
       if (line.equation == 14 && line.name.find("last store") != std::string::npos)
-        stores.push_back(number(line.value));
+        stores.push_back(exact_number(line.value));
     if (stores.empty()) stores.push_back("0");
     add(15, "offload_cycles", fmt::format("{}", fmt::join(stores, " + ")), e.offload,
         "last stores, one memory after the other");
@@ -197,11 +197,12 @@ class Explainer {
   }
   std::string onload_terms() const {
     const Loads a = loads_of(1);
-    if (m_.layer.operands.size() == 2) return number(a.separate);
+    if (m_.layer.operands.size() == 2) return exact_number(a.separate);
     const Loads b = loads_of(2);
     const auto one_first = [](const Loads& x, const Loads& y) {
-      return fmt::format("{} + max({} + {} + {}, {} + {})", number(x.shared), number(y.shared), number(y.half_shared),
-                         number(y.separate), number(x.half_shared), number(x.separate));
+      return fmt::format("{} + max({} + {} + {}, {} + {})", exact_number(x.shared), exact_number(y.shared),
+                         exact_number(y.half_shared), exact_number(y.separate), exact_number(x.half_shared),
+                         exact_number(x.separate));
     };
     return fmt::format("min({}, {})", one_first(a, b), one_first(b, a));
   }
@@ -215,8 +216,8 @@ class Explainer {
             m_.evaluation.levels[memory.operands[k]][memory.level[k]].flows[static_cast<std::size_t>(d)].words;
     const double pj = reads * memory.read_pj + writes * memory.write_pj;
     add(6, fmt::format("energy of {}, pJ", core_.memories[i].name),
-        fmt::format("{} x {} + {} x {}", number(reads), number(memory.read_pj), number(writes),
-                    number(memory.write_pj)),
+        fmt::format("{} x {} + {} x {}", exact_number(reads), exact_number(memory.read_pj), exact_number(writes),
+                    exact_number(memory.write_pj)),
         pj, "words read x pJ + words written x pJ", {inputs_.read_energy(i), inputs_.write_energy(i)});
     return pj;
   }
@@ -227,15 +228,15 @@ class Explainer {
     std::vector<std::string> parts;
     for (std::size_t k = 0; k < memory.operands.size(); ++k) {
       const cost::MemoryLevel& level = m_.evaluation.levels[memory.operands[k]][memory.level[k]];
-      parts.push_back(number(level.tile_bits));
+      parts.push_back(exact_number(level.tile_bits));
       used += level.tile_bits;
       if (!level.is_double_buffered) continue;
-      parts.push_back(number(second_buffer_bits(m_, level)));
+      parts.push_back(exact_number(second_buffer_bits(m_, level)));
       used += second_buffer_bits(m_, level);
     }
     if (parts.empty()) return;
     add(2, "bits held", fmt::format("{}", fmt::join(parts, " + ")), used,
-        fmt::format("tiles and second buffers, of {} bits", number(memory.size_bits)), {inputs_.size(i)});
+        fmt::format("tiles and second buffers, of {} bits", exact_number(memory.size_bits)), {inputs_.size(i)});
   }
 
   const Mapped& m_;
@@ -245,17 +246,17 @@ class Explainer {
 };
 
 // What WHAT is about. Throws InputError if it is nothing.
-struct Subject {
+struct ExplainedPart {
   std::string word{};  // latency, energy, accesses, stall, levers; empty: an operand, a memory or both
   std::optional<std::size_t> operand{}, memory{};
 };
 
 const std::vector<std::string> kWords{"latency", "energy", "accesses", "stall", "levers"};
 
-std::optional<Subject> part_named(const MapRun& run, const Mapped& m, const std::string& what) {
+std::optional<ExplainedPart> part_named(const MapRun& run, const Mapped& m, const std::string& what) {
   const Core& core = run.chosen_core();
   const std::size_t at = what.find('@');
-  Subject subject;
+  ExplainedPart subject;
   const std::string operand = what.substr(0, at), memory = at == std::string::npos ? what : what.substr(at + 1);
   for (std::size_t o = m.layer.operands.size(); o-- > 0;)
     if (m.layer.operands[o].name == operand) subject.operand = o;
@@ -271,9 +272,9 @@ std::optional<Subject> part_named(const MapRun& run, const Mapped& m, const std:
   return goes_there ? std::optional(subject) : std::nullopt;
 }
 
-Subject subject_of(const MapRun& run, const Mapped& m, const std::string& what) {
+ExplainedPart subject_of(const MapRun& run, const Mapped& m, const std::string& what) {
   if (std::find(kWords.begin(), kWords.end(), what) != kWords.end()) return {.word = what};
-  if (const std::optional<Subject> part = part_named(run, m, what)) return *part;
+  if (const std::optional<ExplainedPart> part = part_named(run, m, what)) return *part;
   std::vector<std::string> words = kWords;
   const Core& core = run.chosen_core();
   for (std::size_t o = 0; o < m.layer.operands.size(); ++o) {
@@ -302,7 +303,7 @@ Subject subject_of(const MapRun& run, const Mapped& m, const std::string& what) 
                               .hint = did_you_mean(what, words, fallback)});
 }
 
-std::vector<ExplainedLine> lines_for(const MapRun& run, const Mapped& m, const Subject& subject) {
+std::vector<ExplainedLine> lines_for(const MapRun& run, const Mapped& m, const ExplainedPart& subject) {
   Explainer explainer(run, m);
   if (subject.word == "latency") return explainer.latency();
   if (subject.word == "energy") return explainer.energy();
@@ -360,7 +361,7 @@ std::size_t choose_layer(const MapRun& run, std::string& what, bool& is_named) {
   double most_has = -1;
   for (std::size_t i = 0; i < run.layers.size(); ++i) {
     if (!run.layers[i].mapped) continue;
-    const Evaluation& e = run.layers[i].mapped->evaluation;
+    const cost::Evaluation& e = run.layers[i].mapped->evaluation;
     const double has = what == "energy" ? e.energy_pj : what == "stall" ? e.stall : e.latency;
     if (has > most_has) most = i, most_has = has;
   }
@@ -380,7 +381,7 @@ Explanation explain(const ExplainRequest& request) {
   out.layer = choose_layer(out.map, out.what, out.is_named);
   const MappedLayer& layer = out.map.layers[out.layer];
   if (!layer.mapped) return out;
-  const Subject subject = subject_of(out.map, *layer.mapped, out.what);
+  const ExplainedPart subject = subject_of(out.map, *layer.mapped, out.what);
   out.operand = subject.operand;
   out.memory = subject.memory;
   out.lines = lines_for(out.map, *layer.mapped, subject);

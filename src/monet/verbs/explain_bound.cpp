@@ -11,7 +11,6 @@
 namespace monet {
 namespace {
 
-using cost::Evaluation;
 using cost::Mapped;
 using hardware::Core;
 
@@ -21,7 +20,7 @@ constexpr double kAsBusy = 0.95;       // as the port that is waited for
 // Cycles the array waits for each port. They sum to the stall: waits are means over tiles of different sizes, and
 // what that leaves is given to the port that is waited for most.
 std::vector<double> stall_of_ports(const Mapped& m) {
-  const Evaluation& e = m.evaluation;
+  const cost::Evaluation& e = m.evaluation;
   std::vector<double> stall(m.problem.ports.size(), 0);
   if (stall.empty() || e.stall == 0) return stall;
   double sum = 0;
@@ -40,7 +39,7 @@ std::vector<double> stall_of_ports(const Mapped& m) {
 std::string percent(double part, double whole) { return fmt::format("{:.3g} %", whole > 0 ? 100 * part / whole : 0); }
 
 void split_latency(const Mapped& m, const Core& core, Bound& bound) {
-  const Evaluation& e = m.evaluation;
+  const cost::Evaluation& e = m.evaluation;
   const double idle = e.temporal_cycles - e.ideal_cycles, transfers = e.onload + e.offload;
   bound.latency.push_back({"the array at work, all lanes", e.ideal_cycles});
   bound.latency.push_back({"lanes without work", idle});
@@ -85,7 +84,7 @@ void split_latency(const Mapped& m, const Core& core, Bound& bound) {
 }
 
 void split_energy(const Mapped& m, const Core& core, Bound& bound) {
-  const Evaluation& e = m.evaluation;
+  const cost::Evaluation& e = m.evaluation;
   bound.energy.push_back({"arithmetic", e.mac_energy_pj});
   bound.energy.push_back({"leakage of all memories", e.static_energy_pj});
   for (std::size_t o = 0; o < m.layer.operands.size(); ++o)

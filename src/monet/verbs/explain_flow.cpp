@@ -16,8 +16,6 @@ namespace {
 using cost::Mapped;
 using hardware::Direction;
 
-std::string number(double value) { return exact_number(value); }
-
 // The loops inside one side of a memory: as many as are merged below it; the array's inputs stay for the irrelevant
 // ones that come first.
 std::size_t loops_inside(const Mapped& m, std::size_t o, std::size_t l) {
@@ -49,7 +47,8 @@ Side side_of(const Mapped& m, std::size_t o, std::size_t l) {
     } else if (m.problem.operands[o].relevance[loop.dimension] == cost::Relevance::None) {
       side.returns *= loop.factor;
       if (loop.factor > 1)
-        side.returning.push_back(fmt::format("{} {}", m.layer.dimensions[loop.dimension].name, number(loop.factor)));
+        side.returning.push_back(
+            fmt::format("{} {}", m.layer.dimensions[loop.dimension].name, exact_number(loop.factor)));
     }
   }
   return side;
@@ -63,15 +62,15 @@ void explain_tile(const Mapped& m, std::size_t o, std::size_t l, std::vector<Exp
   std::vector<std::string> factors, names;
   for (const std::size_t d : operand.relevant) {
     if (m.problem.size[d] <= 1) continue;
-    factors.push_back(number(std::min(m.problem.size[d], side.inside[d] * spatial[d])));
+    factors.push_back(exact_number(std::min(m.problem.size[d], side.inside[d] * spatial[d])));
     names.push_back(m.layer.dimensions[d].name);
   }
   for (const cost::Relation& r : operand.relations) {
     const double a = std::min(m.problem.size[r.a], side.inside[r.a] * spatial[r.a]),
                  b = std::min(m.problem.size[r.b], side.inside[r.b] * spatial[r.b]);
-    factors.push_back(number(cost::distinct(r, a, b)));
-    names.push_back(fmt::format("window of {} {} and {} {}", number(a), m.layer.dimensions[r.a].name, number(b),
-                                m.layer.dimensions[r.b].name));
+    factors.push_back(exact_number(cost::distinct(r, a, b)));
+    names.push_back(fmt::format("window of {} {} and {} {}", exact_number(a), m.layer.dimensions[r.a].name,
+                                exact_number(b), m.layer.dimensions[r.b].name));
   }
   if (factors.empty()) factors.push_back("1");
   double product = cost::count_tiles(m.problem, operand, side.inside, l + 1, 1, 1).largest;
@@ -80,7 +79,7 @@ void explain_tile(const Mapped& m, std::size_t o, std::size_t l, std::vector<Exp
                    names.empty() ? "one" : fmt::format("{}", fmt::join(names, ", "))});
   const double bits = m.evaluation.levels[o][l].tile_bits;
   if (product > 0)
-    lines.push_back({2, "tile, bits", fmt::format("{} x {}", number(product), number(bits / product)), bits,
+    lines.push_back({2, "tile, bits", fmt::format("{} x {}", exact_number(product), exact_number(bits / product)), bits,
                      m.evaluation.levels[o][l].is_double_buffered ? "in each of two buffers" : "in one buffer"});
 }
 
@@ -94,19 +93,20 @@ void explain_words(const Mapped& m, std::size_t o, std::size_t l, Direction d, c
     const double granules = std::ceil(f.elements * f.bits / port.min_bits);
     const double words = granules * (port.min_bits / port.max_bits) * f.periods * operand.fractional.instances[l + 1];
     const bool is_whole = m.problem.is_integral && std::floor(words) == f.words;
-    lines.push_back(
-        {5, name + ", words",
-         is_whole ? fmt::format("floor({} x {} / {} x {} x {})", number(granules), number(port.min_bits),
-                                number(port.max_bits), number(f.periods), number(operand.fractional.instances[l + 1]))
-                  : "",
-         f.words, "parts of words a transfer x part of a word x transfers x instances (uniform_tiles)"});
+    lines.push_back({5, name + ", words",
+                     is_whole ? fmt::format("floor({} x {} / {} x {} x {})", exact_number(granules),
+                                            exact_number(port.min_bits), exact_number(port.max_bits),
+                                            exact_number(f.periods), exact_number(operand.fractional.instances[l + 1]))
+                              : "",
+                     f.words, "parts of words a transfer x part of a word x transfers x instances (uniform_tiles)"});
     return;
   }
   const bool low = d == Direction::ReadToLow || d == Direction::WriteFromLow;
   const Side side = side_of(m, o, low ? l : l + 1);
   const cost::TileCount tiles = cost::count_tiles(m.problem, operand, side.inside, l + 1, f.bits, port.min_bits);
   const double copies = operand.integer.copies[l + 1];
-  std::string terms = fmt::format("{} x {} x {}", number(tiles.granules), number(side.returns), number(copies));
+  std::string terms =
+      fmt::format("{} x {} x {}", exact_number(tiles.granules), exact_number(side.returns), exact_number(copies));
   const bool reads_sums = operand.is_output && (d == Direction::ReadToLow || d == Direction::WriteFromHigh);
   std::string remark = fmt::format("parts of words in all tiles x returns{} x instances that hold the same",
                                    side.returning.empty() ? "" : fmt::format(" ({})", fmt::join(side.returning, ", ")));
@@ -115,11 +115,12 @@ void explain_words(const Mapped& m, std::size_t o, std::size_t l, Direction d, c
                                      ? tiles
                                      : cost::count_tiles(m.problem, operand, side.all, l + 1, f.bits, port.min_bits);
     const double first = tiles.elements > 0 ? tiles.granules * once.elements / tiles.elements * copies : 0;
-    terms = fmt::format("({} - {})", terms, number(first));
+    terms = fmt::format("({} - {})", terms, exact_number(first));
     remark += ", less the first time, when there is nothing to read back";
   }
   lines.push_back({5, name + ", words",
-                   fmt::format("{} x {} / {}", terms, number(port.min_bits), number(port.max_bits)), f.words, remark});
+                   fmt::format("{} x {} / {}", terms, exact_number(port.min_bits), exact_number(port.max_bits)),
+                   f.words, remark});
 }
 
 }  // namespace
@@ -159,19 +160,21 @@ void explain_level(const Mapped& m, const hardware::Core& core, const ChipInputs
     const cost::PortRef& port = operand.ports[l][static_cast<std::size_t>(d)];
     lines.back().inputs = {inputs.width(m.problem, port.port)};
     if (brief) continue;
-    lines.push_back({6,
-                     name + ", pJ",
-                     fmt::format("{} x {}", number(f.words), number(is_read(d) ? memory.read_pj : memory.write_pj)),
-                     f.words * (is_read(d) ? memory.read_pj : memory.write_pj),
-                     "words x pJ of one",
-                     {is_read(d) ? inputs.read_energy(index) : inputs.write_energy(index)}});
-    lines.push_back({11,
-                     name + ", cycles",
-                     fmt::format("ceil({} x {} / {})", number(f.elements), number(f.bits), number(port.max_bits)),
-                     f.busy,
-                     fmt::format("elements x bits / bits a cycle of {}; every {} steps, {} times",
-                                 port_name(m, core, port.port), number(f.period), number(f.periods)),
-                     {inputs.width(m.problem, port.port)}});
+    lines.push_back(
+        {6,
+         name + ", pJ",
+         fmt::format("{} x {}", exact_number(f.words), exact_number(is_read(d) ? memory.read_pj : memory.write_pj)),
+         f.words * (is_read(d) ? memory.read_pj : memory.write_pj),
+         "words x pJ of one",
+         {is_read(d) ? inputs.read_energy(index) : inputs.write_energy(index)}});
+    lines.push_back(
+        {11,
+         name + ", cycles",
+         fmt::format("ceil({} x {} / {})", exact_number(f.elements), exact_number(f.bits), exact_number(port.max_bits)),
+         f.busy,
+         fmt::format("elements x bits / bits a cycle of {}; every {} steps, {} times", port_name(m, core, port.port),
+                     exact_number(f.period), exact_number(f.periods)),
+         {inputs.width(m.problem, port.port)}});
   }
 }
 

@@ -16,14 +16,13 @@ namespace monet {
 namespace {
 
 using cost::Costs;
-using cost::Evaluation;
 using cost::Mapped;
 using hardware::Core;
 
 // A search that takes longer gives the best it has found: a gain that is too small rather than a long wait.
 constexpr std::uint64_t kMostLabels = 200'000;
 // Where all orderings are gone through, more than these are not tried.
-constexpr double kMostOrderings = 200'000;
+constexpr double kMostLeverOrderings = 200'000;
 
 struct Change {
   Lever lever{};
@@ -33,9 +32,9 @@ struct Change {
   bool searches = false;  // the best mapping may be another
 };
 
-Evaluation costed(const Mapped& m, const Core& core, const MapRun& run) {
+cost::Evaluation costed(const Mapped& m, const Core& core, const MapRun& run) {
   const cost::Problem problem = cost::make_problem(m.layer, core, m.spatial, run.options.quirks, run.options.clock_hz);
-  Evaluation e;
+  cost::Evaluation e;
   e.cuts = m.evaluation.cuts;
   e.doubled = m.evaluation.doubled;
   cost::evaluate(problem, m.order, e);
@@ -43,9 +42,9 @@ Evaluation costed(const Mapped& m, const Core& core, const MapRun& run) {
 }
 
 Costs costs_of(const Mapped& m, const Change& change, const MapRun& run) {
-  const Evaluation e = costed(m, change.core, run);
+  const cost::Evaluation e = costed(m, change.core, run);
   if (!change.widens) return {e.energy_pj, e.latency};
-  const Evaluation narrow = costed(m, run.chosen_core(), run);
+  const cost::Evaluation narrow = costed(m, run.chosen_core(), run);
   return {narrow.mac_energy_pj + narrow.memory_energy_pj + e.static_energy_pj, e.latency};
 }
 
@@ -209,7 +208,7 @@ void cost_change(const MapRun& run, const MappedLayer& layer, Change& change) {
   cost::MapOptions options = run.options;
   options.most_labels = std::min(options.most_labels, kMostLabels);
   if (options.quirks.greedy_allocation &&
-      cost::orderings_to_try(layer.layer, change.core, change.asked, options) > kMostOrderings)
+      cost::orderings_to_try(layer.layer, change.core, change.asked, options) > kMostLeverOrderings)
     return;
   const cost::MapResult found = cost::map_layer(layer.layer, change.core, change.asked, options);
   lever.is_searched = true;
@@ -225,7 +224,7 @@ std::string short_number(double value) { return value < 1000 ? fmt::format("{:.4
 std::vector<Lever> find_levers(const MapRun& run, const MappedLayer& layer, const LeverScope& scope) {
   std::vector<Change> changes = Changes(run, layer, scope).all();
   parallel_for(changes.size(), scope.threads, [&](std::size_t i) { cost_change(run, layer, changes[i]); });
-  const Evaluation& now = layer.mapped->evaluation;
+  const cost::Evaluation& now = layer.mapped->evaluation;
   const auto gain = [&](const Lever& lever, bool energy) {
     const double whole = energy ? now.energy_pj : now.latency;
     const double least = energy ? std::min(lever.kept.energy_pj, lever.anew.energy_pj)

@@ -15,12 +15,11 @@
 namespace monet {
 namespace {
 
-using cost::Evaluation;
 using hardware::Provenance;
 
 constexpr std::size_t kShownLayers = 20;
 
-std::string share(double part, double whole) {
+std::string share_of_all(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : std::string("-");
 }
 
@@ -40,13 +39,13 @@ std::string layers_text(const Explanation& x) {
                "of all", "bound by"});
   for (std::size_t k = 0; k < order.size() && k < kShownLayers; ++k) {
     const LayerShare& l = x.layers[order[k]];
-    table.row({l.name, quantity(l.latency), share(l.latency, latency), energy_text(l.energy_pj),
-               share(l.energy_pj, energy), l.bound});
+    table.row({l.name, quantity(l.latency), share_of_all(l.latency, latency), energy_text(l.energy_pj),
+               share_of_all(l.energy_pj, energy), l.bound});
   }
   if (order.size() > kShownLayers)
     table.row({fmt::format("… {} more (--json lists all)", order.size() - kShownLayers)});
-  table.row({fmt::format("all {}, one after the other", x.layers.size()), quantity(latency), share(latency, latency),
-             energy_text(energy), share(energy, energy)});
+  table.row({fmt::format("all {}, one after the other", x.layers.size()), quantity(latency),
+             share_of_all(latency, latency), energy_text(energy), share_of_all(energy, energy)});
   return table.text("  ") + fmt::format("\nexplained below: {}, which has the most {}; LAYER/{} explains another\n\n",
                                         x.map.layers[x.layer].layer.name,
                                         x.what == "energy" || x.what == "stall" ? x.what : "latency", x.what);
@@ -106,15 +105,15 @@ std::string parts_text(const std::vector<BoundPart>& parts, const std::string& t
     is_complete = is_complete && shows(part);
     if (!shows(part)) continue;
     shown += part.value;
-    table.row({part.name, amount(part.value), share(part.value, total)});
+    table.row({part.name, amount(part.value), share_of_all(part.value, total)});
   }
-  table.row(
-      {is_complete ? all : "together", amount(is_complete ? total : shown), share(is_complete ? total : shown, total)});
+  table.row({is_complete ? all : "together", amount(is_complete ? total : shown),
+             share_of_all(is_complete ? total : shown, total)});
   return "\n" + table.text("  ");
 }
 
 std::string bound_text(const Explanation& x) {
-  const Evaluation& e = x.map.layers[x.layer].mapped->evaluation;
+  const cost::Evaluation& e = x.map.layers[x.layer].mapped->evaluation;
   const auto is_shown = [&](const BoundPart& part) {
     return (!x.operand || part.operand == x.operand) && (!x.memory || part.memory == x.memory);
   };
@@ -150,7 +149,7 @@ std::string per_unit(const Lever& lever, double now, double then, std::string_vi
 }
 
 std::string levers_text(const Explanation& x) {
-  const Evaluation& e = x.map.layers[x.layer].mapped->evaluation;
+  const cost::Evaluation& e = x.map.layers[x.layer].mapped->evaluation;
   if (x.levers.empty())
     return fmt::format(
         "\nnothing helps {}: no resource that is twice as much, and no energy a tenth less. Bound by {}\n",
@@ -196,7 +195,7 @@ Json costs_json(const cost::Costs& costs) {
   return Json::object().set("latency_cycles", costs.latency).set("energy_pj", costs.energy_pj);
 }
 
-Json lever_json(const Lever& lever, const Evaluation& now) {
+Json lever_json(const Lever& lever, const cost::Evaluation& now) {
   const double step = std::abs(lever.to - lever.from);
   return Json::object()
       .set("resource", lever.resource)
@@ -260,7 +259,7 @@ Json json(const Explanation& x) {
                    .set("where", std::move(where)));
   }
   if (layer.mapped) {
-    const Evaluation& e = layer.mapped->evaluation;
+    const cost::Evaluation& e = layer.mapped->evaluation;
     for (const Lever& lever : x.levers) levers.push(lever_json(lever, e));
     bound = Json::object()
                 .set("resource", x.bound.resource)

@@ -17,8 +17,6 @@
 namespace monet {
 namespace {
 
-using schedule::Evaluation;
-
 // ---- Which run ----
 
 std::string result_path(const std::string& run) { return run + "/result.json"; }
@@ -40,29 +38,29 @@ void check_inputs(const std::string& result_json, const std::string& path, const
 
 // ---- What is asked ----
 
-enum class Subject { Latency, Energy, PeakMemory, Levers, Node, Tensor, Core };
+enum class RunSubject { Latency, Energy, PeakMemory, Levers, Node, Tensor, Core };
 
-struct Asked {
-  Subject subject = Subject::Latency;
+struct AskedOfRun {
+  RunSubject subject = RunSubject::Latency;
   std::size_t index = 0;
 };
 
-Asked asked_of(const RunExplanation& x, const std::string& what) {
+AskedOfRun asked_of(const RunExplanation& x, const std::string& what) {
   const Evaluated& mode = x.run.modes[x.mode];
   std::vector<std::string> words{"latency", "energy", "peak-memory", "levers"};
-  constexpr std::array kSubjects{Subject::Latency, Subject::Energy, Subject::PeakMemory, Subject::Levers};
+  constexpr std::array kSubjects{RunSubject::Latency, RunSubject::Energy, RunSubject::PeakMemory, RunSubject::Levers};
   for (std::size_t i = 0; i < kSubjects.size(); ++i)
     if (what == words[i]) return {kSubjects[i], 0};
   for (std::size_t n = 0; n < mode.graph.nodes.size(); ++n) {
-    if (mode.graph.nodes[n].name == what) return {Subject::Node, n};
+    if (mode.graph.nodes[n].name == what) return {RunSubject::Node, n};
     words.push_back(mode.graph.nodes[n].name);
   }
   for (std::size_t t = 0; t < mode.graph.tensors.size(); ++t) {
-    if (mode.graph.tensors[t].name == what) return {Subject::Tensor, t};
+    if (mode.graph.tensors[t].name == what) return {RunSubject::Tensor, t};
     words.push_back(mode.graph.tensors[t].name);
   }
   for (std::size_t c = 0; c < x.run.chip.cores.size(); ++c) {
-    if (x.run.chip.cores[c].core.name == what) return {Subject::Core, c};
+    if (x.run.chip.cores[c].core.name == what) return {RunSubject::Core, c};
     words.push_back(x.run.chip.cores[c].core.name);
   }
   throw InputError(Diagnostic{
@@ -100,18 +98,18 @@ RunExplanation explain_run(const ExplainRunRequest& request) {
     for (const std::string& lever : infeasible.levers) x.sections.back().sentences.push_back("would help: " + lever);
     return x;
   }
-  const Asked asked = asked_of(x, x.what);
+  const AskedOfRun asked = asked_of(x, x.what);
   switch (asked.subject) {
-    case Subject::Latency:
+    case RunSubject::Latency:
       x.sections = latency_sections(x.run, mode);
       x.sections.push_back(lever_section(x.run, mode, request.threads));
       break;
-    case Subject::Energy: x.sections = energy_sections(x.run, mode); break;
-    case Subject::PeakMemory: x.sections = memory_sections(x.run, mode); break;
-    case Subject::Levers: x.sections = {lever_section(x.run, mode, request.threads)}; break;
-    case Subject::Node: x.sections = node_sections(x.run, mode, asked.index); break;
-    case Subject::Tensor: x.sections = tensor_sections(x.run, mode, asked.index); break;
-    case Subject::Core: x.sections = core_sections(x.run, mode, asked.index); break;
+    case RunSubject::Energy: x.sections = energy_sections(x.run, mode); break;
+    case RunSubject::PeakMemory: x.sections = memory_sections(x.run, mode); break;
+    case RunSubject::Levers: x.sections = {lever_section(x.run, mode, request.threads)}; break;
+    case RunSubject::Node: x.sections = node_sections(x.run, mode, asked.index); break;
+    case RunSubject::Tensor: x.sections = tensor_sections(x.run, mode, asked.index); break;
+    case RunSubject::Core: x.sections = core_sections(x.run, mode, asked.index); break;
   }
   return x;
 }

@@ -14,10 +14,9 @@
 namespace monet {
 namespace {
 
-using schedule::Evaluation;
 using schedule::PathStep;
 
-constexpr std::size_t kShown = 12;
+constexpr std::size_t kRowsExplained = 12;
 
 ExplainedCell word(std::string text) { return {text, Json(text)}; }
 ExplainedCell cycles(double value) { return {quantity(value), Json(value)}; }
@@ -28,7 +27,7 @@ ExplainedCell share(double part, double whole) {
   return {fmt::format("{:.1f} %", 100 * value), Json(value)};
 }
 
-std::uint32_t tile_of(const Evaluation& e, const PathStep& step) {
+std::uint32_t tile_of(const schedule::Evaluation& e, const PathStep& step) {
   return step.kind == PathStep::Kind::Tile ? step.index : e.timeline.transfers[step.index].tile.value;
 }
 
@@ -38,7 +37,7 @@ std::string tensor_name(const Evaluated& mode, schedule::BlockId block) {
 }
 
 std::string step_words(const EvaluateRun& run, const Evaluated& mode, const PathStep& step) {
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   const std::string& node = mode.graph[e.tiled.tiles[tile_of(e, step)].node].name;
   if (step.kind == PathStep::Kind::Tile) return fmt::format("{} computes", node);
   const schedule::Transfer& t = e.timeline.transfers[step.index];
@@ -83,7 +82,7 @@ std::string plan_words(const EvaluateRun& run, const Evaluated& mode, std::size_
 }
 
 std::string cause_words(const EvaluateRun& run, const Evaluated& mode, const schedule::Cause& cause) {
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   const auto tile_name = [&](std::uint32_t i) { return mode.graph[e.tiled.tiles[i].node].name; };
   switch (cause.kind) {
     case schedule::Cause::Kind::Nothing: return "as early as its turn came";
@@ -110,7 +109,7 @@ std::string cause_words(const EvaluateRun& run, const Evaluated& mode, const sch
 }  // namespace
 
 std::vector<ExplainedSection> latency_sections(const EvaluateRun& run, const Evaluated& mode) {
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   ExplainedSection phases{.title = "By phase: each cycle belongs to the one that everything waited for",
                           .header = {"phase", "cycles", "share", "busy cycles of all units"}};
   for (std::size_t p = 0; p < kPhases; ++p)
@@ -141,7 +140,7 @@ std::vector<ExplainedSection> latency_sections(const EvaluateRun& run, const Eva
   for (const Stretch& s : stretches) longest.push_back(&s);
   std::stable_sort(longest.begin(), longest.end(),
                    [](const Stretch* a, const Stretch* b) { return a->to - a->from > b->to - b->from; });
-  if (longest.size() > kShown) longest.resize(kShown);
+  if (longest.size() > kRowsExplained) longest.resize(kRowsExplained);
   std::stable_sort(longest.begin(), longest.end(),
                    [](const Stretch* a, const Stretch* b) { return a->from < b->from; });
   ExplainedSection path{
@@ -153,7 +152,7 @@ std::vector<ExplainedSection> latency_sections(const EvaluateRun& run, const Eva
 }
 
 ExplainedSection lever_section(const EvaluateRun& run, const Evaluated& mode, std::size_t threads) {
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   ExplainedSection out{.title = "What would help: each resource doubled, under the same plan",
                        .header = {"resource", "from", "to", "latency", "gain", "cycles gained per unit", "energy"}};
   const std::vector<RunLever> levers = run_levers(run, mode, threads);
@@ -171,7 +170,7 @@ ExplainedSection lever_section(const EvaluateRun& run, const Evaluated& mode, st
 }
 
 std::vector<ExplainedSection> energy_sections(const EvaluateRun& run, const Evaluated& mode) {
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   const double total = e.energy.total();
   ExplainedSection parts{.title = "What it is made of", .header = {"part", "energy", "share", "figures"}};
   parts.rows.push_back({word("compute"), energy(e.energy.compute), share(e.energy.compute, total),
@@ -205,7 +204,7 @@ std::vector<ExplainedSection> energy_sections(const EvaluateRun& run, const Eval
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return e.nodes[a].energy_pj > e.nodes[b].energy_pj; });
   ExplainedSection nodes{.title = "The nodes that take most of it", .header = {"node", "energy", "share", "off-chip"}};
-  for (std::size_t i = 0; i < order.size() && i < kShown; ++i)
+  for (std::size_t i = 0; i < order.size() && i < kRowsExplained; ++i)
     nodes.rows.push_back({word(mode.graph.nodes[order[i]].name), energy(e.nodes[order[i]].energy_pj),
                           share(e.nodes[order[i]].energy_pj, total), bytes(e.nodes[order[i]].offchip_bytes)});
   ExplainedSection levers{.title = "What would help: each figure a tenth smaller saves a tenth of its part",
@@ -222,7 +221,7 @@ std::vector<ExplainedSection> energy_sections(const EvaluateRun& run, const Eval
 }
 
 std::vector<ExplainedSection> memory_sections(const EvaluateRun& run, const Evaluated& mode) {
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   const plan::Machine& machine = run.chip.machine;
   std::vector<ExplainedSection> out;
   for (std::size_t s = 0; s < machine.stores.size(); ++s) {
@@ -257,18 +256,19 @@ std::vector<ExplainedSection> memory_sections(const EvaluateRun& run, const Eval
     std::vector<std::pair<std::string, There>> sorted(there.begin(), there.end());
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
-    for (std::size_t i = 0; i < sorted.size() && i < kShown; ++i)
+    for (std::size_t i = 0; i < sorted.size() && i < kRowsExplained; ++i)
       section.rows.push_back({word(sorted[i].first), word(std::string(name(sorted[i].second.use))),
                               bytes(sorted[i].second.bytes), cycles(sorted[i].second.from),
                               cycles(sorted[i].second.to)});
-    if (sorted.size() > kShown) section.rows.push_back({word(fmt::format("… {} more", sorted.size() - kShown))});
+    if (sorted.size() > kRowsExplained)
+      section.rows.push_back({word(fmt::format("… {} more", sorted.size() - kRowsExplained))});
     out.push_back(std::move(section));
   }
   return out;
 }
 
 std::vector<ExplainedSection> node_sections(const EvaluateRun& run, const Evaluated& mode, std::size_t n) {
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   const Node& node = mode.graph.nodes[n];
   const schedule::NodeResult& r = e.nodes[n];
   ExplainedSection what{.title = "What it is"};
@@ -331,7 +331,7 @@ std::vector<ExplainedSection> node_sections(const EvaluateRun& run, const Evalua
   std::vector<std::pair<std::array<std::string, 3>, Moved>> sorted(moved.begin(), moved.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
-  for (std::size_t i = 0; i < sorted.size() && i < kShown; ++i)
+  for (std::size_t i = 0; i < sorted.size() && i < kRowsExplained; ++i)
     moves.rows.push_back({word(sorted[i].first[0]), word(sorted[i].first[1]), word(sorted[i].first[2]),
                           cycles(static_cast<double>(sorted[i].second.count)), bytes(sorted[i].second.bytes),
                           cycles(sorted[i].second.cycles)});
@@ -344,7 +344,7 @@ std::vector<ExplainedSection> node_sections(const EvaluateRun& run, const Evalua
 }
 
 std::vector<ExplainedSection> tensor_sections(const EvaluateRun& run, const Evaluated& mode, std::size_t t) {
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   const plan::Machine& machine = run.chip.machine;
   const Tensor& tensor = mode.graph.tensors[t];
   const TensorId root = mode.storage->root(TensorId{static_cast<std::uint32_t>(t)});
@@ -395,13 +395,13 @@ std::vector<ExplainedSection> tensor_sections(const EvaluateRun& run, const Eval
                                : reads         ? "reads"
                                                : "makes"),
                           cycles(e.nodes[n].start), cycles(e.nodes[n].end)});
-    if (users.rows.size() == 2 * kShown) break;
+    if (users.rows.size() == 2 * kRowsExplained) break;
   }
   return {std::move(what), std::move(where), std::move(users)};
 }
 
 std::vector<ExplainedSection> core_sections(const EvaluateRun& run, const Evaluated& mode, std::size_t c) {
-  const Evaluation& e = mode.result();
+  const schedule::Evaluation& e = mode.result();
   const plan::CoreOnChip& core = run.chip.cores[c];
   ExplainedSection what{.title = "How busy it is", .header = {"unit", "busy cycles", "share"}};
   std::vector<plan::UnitId> units;
@@ -456,7 +456,7 @@ std::vector<ExplainedSection> core_sections(const EvaluateRun& run, const Evalua
   nodes.assign(busy.begin(), busy.end());
   std::stable_sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   ExplainedSection longest{.title = "What it spends its time on", .header = {"node", "busy cycles", "share"}};
-  for (std::size_t i = 0; i < nodes.size() && i < kShown; ++i)
+  for (std::size_t i = 0; i < nodes.size() && i < kRowsExplained; ++i)
     longest.rows.push_back(
         {word(mode.graph.nodes[nodes[i].first].name), cycles(nodes[i].second), share(nodes[i].second, e.latency)});
   return {std::move(what), std::move(idle), std::move(longest)};

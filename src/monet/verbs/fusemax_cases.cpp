@@ -13,13 +13,13 @@
 #include "monet/plan/lanes.h"
 #include "monet/schedule/evaluation.h"
 #include "monet/verbs/comparison.h"
+#include "monet/verbs/evaluate.h"
 #include "monet/verbs/hardware.h"
 
 namespace monet {
 namespace {
 
-constexpr double kTolerance = 0.05;
-constexpr std::uint64_t kLabels = 20'000;     // as `monet evaluate`
+constexpr double kFusemaxTolerance = 0.05;
 constexpr std::int64_t kLongest = 65536;      // beyond it a head alone is ten million tiles
 constexpr std::int64_t kManyTiles = 100'000;  // of a head: then one is evaluated, else the second and third
 constexpr std::int64_t kTokens = 8192;        // of products: these, and twice as many
@@ -175,7 +175,7 @@ FusemaxFigures evaluate_fusemax(const FusemaxWork& work, const std::string& chip
   const plan::Decided decided = plan::decide(work.graph, facts, chip, work.plan);
   plan::add_lane_stores(chip, decided);
   schedule::CostOptions costs{.cache = &cache};
-  costs.map.most_labels = kLabels;
+  costs.map.most_labels = kTileLabels;
   const auto outcome = schedule::evaluate({.graph = work.graph,
                                            .storage = storage,
                                            .facts = facts,
@@ -264,7 +264,7 @@ std::vector<ValidationSuite> run_fusemax(const FusemaxTable& table, const Fusema
       const auto theirs = c.figures.find(kColumns[k]);
       if (theirs == c.figures.end() || !is_modelled(setup->design, kColumns[k])) continue;
       Comparison row(id);
-      row.compare(kColumns[k], column(ours, kColumns[k]), theirs->second, kTolerance);
+      row.compare(kColumns[k], column(ours, kColumns[k]), theirs->second, kFusemaxTolerance);
       suites[k].rows.push_back(row.finish(kColumns[k]));
     }
   }

@@ -21,7 +21,7 @@ std::vector<std::string> cells_of(std::string_view line) {
   return cells;
 }
 
-double number_of(const std::string& text, const std::string& path, int line) {
+double cell_number(const std::string& text, const std::string& path, int line) {
   try {
     std::size_t used = 0;
     const double value = std::stod(text, &used);
@@ -61,7 +61,7 @@ FusemaxTable read_fusemax_csv(const std::string& bytes, const std::string& path)
     for (std::size_t i = 0; i < std::min(cells.size(), names.size()); ++i) {
       if (i == 0) row.model = cells[i];
       if (i == 1) row.length = cells[i];
-      if (i > 1 && !names[i].empty()) row.figures[names[i]] = number_of(cells[i], path, line);
+      if (i > 1 && !names[i].empty()) row.figures[names[i]] = cell_number(cells[i], path, line);
     }
     table.cases.push_back(std::move(row));
   }

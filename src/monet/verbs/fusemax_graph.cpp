@@ -10,11 +10,11 @@ namespace monet {
 namespace {
 
 constexpr Format kHalf{Element::F16};
-constexpr std::int64_t kSide = 256;      // of the array
-constexpr std::int64_t kBytes = 2;       // of a number
-constexpr std::int64_t kAhead = 24;      // tiles that operands are fetched for: two score tiles and more
-constexpr double kLowest = -60000;       // where running maxima begin
-constexpr std::int64_t kColumns = 1024;  // of scores that a product makes or reads at once
+constexpr std::int64_t kSide = 256;           // of the array
+constexpr std::int64_t kBytes = 2;            // of a number
+constexpr std::int64_t kAhead = 24;           // tiles that operands are fetched for: two score tiles and more
+constexpr double kLowest = -60000;            // where running maxima begin
+constexpr std::int64_t kScoreColumns = 1024;  // of scores that a product makes or reads at once
 
 // Nodes and what the plan says of them, side by side.
 class Writer {
@@ -167,7 +167,7 @@ FusemaxWork rows_work(const RowsShape& s) {
                      products = s.is_fused ? tiles : std::max<std::int64_t>(1, s.length / kSide);
   const auto name = [](std::int64_t h, const char* what) { return fmt::format("h{}.{}", h, what); };
   const auto on_vector = [&] { return Writer::Place{"vector", {{"A0", tiles}}, false}; };
-  const std::int64_t columns = std::max<std::int64_t>(1, s.length / kColumns);
+  const std::int64_t columns = std::max<std::int64_t>(1, s.length / kScoreColumns);
   std::vector<TensorId> scores, shares;
   const auto product = [&](std::int64_t h) {
     const TensorId q = w.input(name(h, "Q"), {s.length, s.head_size}),

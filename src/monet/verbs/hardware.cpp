@@ -16,9 +16,14 @@
 namespace monet {
 namespace {
 
-using namespace hardware;
-
-std::string number(double value) { return config::shortest(value); }
+using hardware::Core;
+using hardware::CoreId;
+using hardware::Figure;
+using hardware::Hardware;
+using hardware::Memory;
+using hardware::PortKind;
+using hardware::Provenance;
+using hardware::Slot;
 
 std::string bit_count(std::int64_t bits) {
   if (bits % 8 != 0 || bits < 8) return fmt::format("{} bit", bits);
@@ -63,7 +68,7 @@ std::string slot_list(const std::vector<Slot>& slots) {
 
 std::string port_text(const Memory& memory) {
   std::vector<std::string> ports;
-  for (const Port& port : memory.ports) {
+  for (const hardware::Port& port : memory.ports) {
     const char* kind = port.kind == PortKind::Read ? "r" : port.kind == PortKind::Write ? "w" : "rw";
     ports.push_back(port.min_bits_per_cycle == port.max_bits_per_cycle
                         ? fmt::format("{} {}", kind, port.max_bits_per_cycle)
@@ -81,10 +86,10 @@ std::string port_text(const Memory& memory) {
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
-std::string array_text(const Array& array, Citations& sources) {
+std::string array_text(const hardware::Array& array, Citations& sources) {
   std::vector<std::string> sizes;
   std::int64_t lanes = 1;
-  for (const ArrayDimension& d : array.dimensions) {
+  for (const hardware::ArrayDimension& d : array.dimensions) {
     sizes.push_back(fmt::format("{} {}", d.name, d.size));
     lanes *= d.size;
   }
@@ -98,14 +103,14 @@ std::string array_text(const Array& array, Citations& sources) {
                        array.imc->analog ? "analog" : "digital", array.imc->activation_bits, array.imc->serial_bits,
                        array.imc->weight_bits,
                        array.imc->adc_bits > 0 ? fmt::format(", {} bit ADC", array.imc->adc_bits) : "");
-  for (const MacCost& cost : array.formats)
+  for (const hardware::MacCost& cost : array.formats)
     out += fmt::format("          {} into {}: {} cycle{}, {} pJ\n", monet::name(cost.multiplicand),
                        monet::name(cost.accumulator), cost.cycles, cost.cycles == 1 ? "" : "s",
                        sources.figure(cost.energy_pj));
   return out;
 }
 
-std::string vector_text(const VectorUnit& unit, Citations& sources) {
+std::string vector_text(const hardware::VectorUnit& unit, Citations& sources) {
   std::string out = fmt::format("  vector  {} lanes", unit.lanes);
   if (unit.lane_area_mm2.value > 0) out += fmt::format(", {} mm2 each", sources.figure(unit.lane_area_mm2));
   out += "\n";
@@ -113,11 +118,11 @@ std::string vector_text(const VectorUnit& unit, Citations& sources) {
   std::vector<bool> shown(unit.functions.size());
   for (std::size_t i = 0; i < unit.functions.size(); ++i) {
     if (shown[i]) continue;
-    const FunctionCost& cost = unit.functions[i];
+    const hardware::FunctionCost& cost = unit.functions[i];
     // Functions of one cost stand in one line.
     std::vector<std::string> names;
     for (std::size_t k = i; k < unit.functions.size(); ++k) {
-      const FunctionCost& other = unit.functions[k];
+      const hardware::FunctionCost& other = unit.functions[k];
       if (other.cycles != cost.cycles || other.energy_pj != cost.energy_pj) continue;
       shown[k] = true;
       names.push_back(other.element ? fmt::format("{} {}", work::name(other.function), monet::name(*other.element))
@@ -128,7 +133,7 @@ std::string vector_text(const VectorUnit& unit, Citations& sources) {
         "{}",
         fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kNamed)), ", "));
     if (names.size() > kNamed) list += fmt::format(" and {} more", names.size() - kNamed);
-    table.row({list, number(cost.cycles), sources.figure(cost.energy_pj)});
+    table.row({list, config::shortest(cost.cycles), sources.figure(cost.energy_pj)});
   }
   return out + table.text("          ");
 }
@@ -147,14 +152,14 @@ std::string core_text(const Core& core, Citations& sources) {
                  sources.figure(m.area_mm2)});
     out += table.text("  ");
     for (const Memory& m : core.memories) {
-      if (m.buffering == Buffering::Double) out += fmt::format("  {} always holds two tiles\n", m.name);
-      if (m.transposed_read != TransposedRead::Free)
+      if (m.buffering == hardware::Buffering::Double) out += fmt::format("  {} always holds two tiles\n", m.name);
+      if (m.transposed_read != hardware::TransposedRead::Free)
         out += fmt::format("  {}: a transposed read {}\n", m.name,
-                           m.transposed_read == TransposedRead::Pass
+                           m.transposed_read == hardware::TransposedRead::Pass
                                ? "needs a pass"
-                               : fmt::format("is {} times slower", number(m.transposed_slowdown)));
+                               : fmt::format("is {} times slower", config::shortest(m.transposed_slowdown)));
     }
-    for (const Slot slot : kSlots)
+    for (const Slot slot : hardware::kSlots)
       if (const auto path = levels(core, slot); !path.empty() && (core.array || core.vector))
         out += fmt::format("  {:<7} {}\n", name(slot), fmt::join(path, " -> "));
   }
@@ -162,7 +167,7 @@ std::string core_text(const Core& core, Citations& sources) {
     std::vector<std::string> dimensions;
     for (std::size_t d = 0; d < core.unrollings.size(); ++d) {
       std::vector<std::string> loops;
-      for (const Unrolling& loop : core.unrollings[d])
+      for (const hardware::Unrolling& loop : core.unrollings[d])
         loops.push_back(fmt::format("{}{}", loop.dimension, loop.factor));
       dimensions.push_back(fmt::format("{}={}", core.array->dimensions[d].name,
                                        loops.empty() ? "-" : fmt::format("{}", fmt::join(loops, "*"))));
@@ -171,7 +176,7 @@ std::string core_text(const Core& core, Citations& sources) {
   }
   if (!core.takes.empty()) {
     std::vector<std::string_view> classes;
-    for (const WorkClass c : core.takes) classes.push_back(name(c));
+    for (const hardware::WorkClass c : core.takes) classes.push_back(name(c));
     out += fmt::format("  takes   {}\n", fmt::join(classes, ", "));
   }
   if (!core.operator_types.empty()) out += fmt::format("  for     {}\n", fmt::join(core.operator_types, ", "));
@@ -187,7 +192,7 @@ std::string names_of(const Hardware& h, const std::vector<CoreId>& cores) {
 std::string links_text(const Hardware& h, Citations& sources) {
   if (h.links.empty()) return "";
   Table table({"links", "bits a cycle", "pJ/bit"});
-  for (const Link& link : h.links)
+  for (const hardware::Link& link : h.links)
     table.row({fmt::format("{} {}", link.is_bus ? "bus" : "link", names_of(h, link.cores)),
                grouped(static_cast<std::uint64_t>(link.bits_per_cycle)), sources.figure(link.energy_pj_per_bit)});
   return "\n" + table.text();
@@ -203,7 +208,7 @@ CheckedFile check_plan(const std::string& bytes, const std::string& path) {
 }  // namespace
 
 hardware::Loaded describe_hardware(const HardwareRequest& request) {
-  return find_hardware(request.hardware, {.parameters = request.parameters});
+  return hardware::find_hardware(request.hardware, {.parameters = request.parameters});
 }
 
 std::string text(const hardware::Loaded& loaded) {
@@ -240,7 +245,7 @@ std::string text(const hardware::Loaded& loaded) {
   out += links_text(h, sources);
   for (const std::vector<CoreId>& group : h.shared_memories)
     out += fmt::format("one highest memory for {}\n", names_of(h, group));
-  for (const BurstEfficiency& e : h.offchip_efficiency)
+  for (const hardware::BurstEfficiency& e : h.offchip_efficiency)
     out += fmt::format("off-chip bursts of {} B, stride {} B: {} of the peak\n", e.burst_bytes, e.stride_bytes,
                        sources.figure(e.efficiency));
   const std::string list = sources.text();
@@ -258,9 +263,9 @@ std::vector<DocumentInput> document_inputs(const hardware::Loaded& loaded) {
 std::string list_hardware_text() {
   std::string out;
   std::size_t width = 0;
-  for (const std::string& name : library_names()) width = std::max(width, name.size());
-  for (const std::string& name : library_names())
-    out += fmt::format("{:<{}}  {}\n", name, width, find_hardware(name).hardware.description);
+  for (const std::string& name : hardware::library_names()) width = std::max(width, name.size());
+  for (const std::string& name : hardware::library_names())
+    out += fmt::format("{:<{}}  {}\n", name, width, hardware::find_hardware(name).hardware.description);
   return out +
          "\nmonet hardware NAME shows a chip; a YAML file (MONET's own, ZigZag's or Stream's) can stand wherever a "
          "name can.\n";
@@ -268,8 +273,8 @@ std::string list_hardware_text() {
 
 Json list_hardware_json() {
   Json chips = Json::array();
-  for (const std::string& name : library_names()) {
-    const Hardware h = find_hardware(name).hardware;
+  for (const std::string& name : hardware::library_names()) {
+    const Hardware h = hardware::find_hardware(name).hardware;
     chips.push(Json::object()
                    .set("name", name)
                    .set("description", h.description)
@@ -291,8 +296,8 @@ CheckedFile check_configuration(const std::string& path) {
     return {fmt::format("fusion rules, at most {} nodes a group, {} limits of kinds", rules.limit, rules.kinds.size()),
             {}};
   }
-  if (looks_like_hardware(tree.root())) {
-    const hardware::Loaded loaded = load_hardware(path);
+  if (hardware::looks_like_hardware(tree.root())) {
+    const hardware::Loaded loaded = hardware::load_hardware(path);
     return {
         fmt::format("{}, {} cores, {} links", loaded.form, loaded.hardware.cores.size(), loaded.hardware.links.size()),
         loaded.warnings};

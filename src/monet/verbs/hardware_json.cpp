@@ -7,7 +7,12 @@
 namespace monet {
 namespace {
 
-using namespace hardware;
+using hardware::Core;
+using hardware::CoreId;
+using hardware::Figure;
+using hardware::Hardware;
+using hardware::Memory;
+using hardware::Slot;
 
 Json json(const Figure& f) {
   Json out = Json::object().set("value", f.value).set("provenance", name(f.provenance));
@@ -16,9 +21,9 @@ Json json(const Figure& f) {
 
 Json json(const Memory& m, const Core& core) {
   Json ports = Json::array(), holds = Json::array(), serves = Json::array();
-  for (const Port& port : m.ports) {
+  for (const hardware::Port& port : m.ports) {
     Json uses = Json::array();
-    for (const PortUse& use : port.uses) uses.push(fmt::format("{} {}", name(use.slot), name(use.direction)));
+    for (const hardware::PortUse& use : port.uses) uses.push(fmt::format("{} {}", name(use.slot), name(use.direction)));
     ports.push(Json::object()
                    .set("name", port.name)
                    .set("kind", name(port.kind))
@@ -41,11 +46,11 @@ Json json(const Memory& m, const Core& core) {
   return out;
 }
 
-Json json(const Array& array) {
+Json json(const hardware::Array& array) {
   Json dimensions = Json::array(), formats = Json::array();
-  for (const ArrayDimension& d : array.dimensions)
+  for (const hardware::ArrayDimension& d : array.dimensions)
     dimensions.push(Json::object().set("name", d.name).set("size", d.size));
-  for (const MacCost& cost : array.formats)
+  for (const hardware::MacCost& cost : array.formats)
     formats.push(Json::object()
                      .set("multiplicand", monet::name(cost.multiplicand))
                      .set("accumulator", monet::name(cost.accumulator))
@@ -71,7 +76,7 @@ Json json(const Core& core) {
   if (core.array) out.set("array", json(*core.array));
   if (core.vector) {
     Json functions = Json::array();
-    for (const FunctionCost& cost : core.vector->functions)
+    for (const hardware::FunctionCost& cost : core.vector->functions)
       functions.push(Json::object()
                          .set("function", work::name(cost.function))
                          .set("element", cost.element ? Json(monet::name(*cost.element)) : Json())
@@ -84,14 +89,14 @@ Json json(const Core& core) {
   }
   Json memories = Json::array(), paths = Json::object(), unrolling = Json::object(), takes = Json::array();
   for (const Memory& memory : core.memories) memories.push(json(memory, core));
-  for (const Slot slot : kSlots) paths.set(std::string(name(slot)), Json(levels(core, slot)));
+  for (const Slot slot : hardware::kSlots) paths.set(std::string(name(slot)), Json(levels(core, slot)));
   for (std::size_t d = 0; d < core.unrollings.size(); ++d) {
     Json loops = Json::array();
-    for (const Unrolling& loop : core.unrollings[d])
+    for (const hardware::Unrolling& loop : core.unrollings[d])
       loops.push(Json::object().set("dimension", loop.dimension).set("factor", loop.factor));
     unrolling.set(core.array->dimensions[d].name, std::move(loops));
   }
-  for (const WorkClass c : core.takes) takes.push(name(c));
+  for (const hardware::WorkClass c : core.takes) takes.push(name(c));
   out.set("memories", std::move(memories))
       .set("levels", std::move(paths))
       .set("unrolling", std::move(unrolling))
@@ -112,14 +117,14 @@ Json json(const hardware::Loaded& loaded) {
   Json cores = Json::array(), links = Json::array(), shared = Json::array(), efficiency = Json::array(),
        warnings = Json::array();
   for (const Core& core : h.cores) cores.push(json(core));
-  for (const Link& link : h.links)
+  for (const hardware::Link& link : h.links)
     links.push(Json::object()
                    .set("kind", link.is_bus ? "bus" : "link")
                    .set("cores", core_names(h, link.cores))
                    .set("bits_per_cycle", link.bits_per_cycle)
                    .set("energy_pj_per_bit", json(link.energy_pj_per_bit)));
   for (const std::vector<CoreId>& group : h.shared_memories) shared.push(core_names(h, group));
-  for (const BurstEfficiency& e : h.offchip_efficiency)
+  for (const hardware::BurstEfficiency& e : h.offchip_efficiency)
     efficiency.push(Json::object()
                         .set("burst_bytes", e.burst_bytes)
                         .set("stride_bytes", e.stride_bytes)

@@ -16,13 +16,10 @@
 #include "monet/graph/builder.h"
 #include "monet/graph/lower.h"
 #include "monet/rewrite/decompose.h"
+#include "monet/verbs/refuse.h"
 
 namespace monet {
 namespace {
-
-[[noreturn]] void refuse(std::string where, std::string message, std::string hint = "") {
-  throw InputError(Diagnostic{.where = std::move(where), .message = std::move(message), .hint = std::move(hint)});
-}
 
 std::optional<std::int64_t> whole(std::string_view text) {
   std::int64_t value = 0;

@@ -18,13 +18,10 @@
 #include "monet/verbs/hardware.h"
 #include "monet/verbs/map_search.h"
 #include "monet/verbs/mapping_options.h"
+#include "monet/verbs/refuse.h"
 
 namespace monet {
 namespace {
-
-[[noreturn]] void refuse(std::string where, std::string message, std::string hint = "") {
-  throw InputError(Diagnostic{.where = std::move(where), .message = std::move(message), .hint = std::move(hint)});
-}
 
 // ---- Which core ----
 

@@ -17,7 +17,6 @@
 namespace monet {
 namespace {
 
-using cost::Evaluation;
 using cost::Mapped;
 using hardware::Core;
 using hardware::Direction;
@@ -89,7 +88,7 @@ std::string proof_text(const MapRun& run, const Mapped& m) {
 }
 
 std::string costs_text(const MapRun& run, const Mapped& m, const Core& core) {
-  const Evaluation& e = m.evaluation;
+  const cost::Evaluation& e = m.evaluation;
   std::string out;
   out += fmt::format("latency  {} cycles = {} ideal + {} idle lanes + {} stalls + {} first loads + {} last stores\n",
                      quantity(e.latency), quantity(e.ideal_cycles), quantity(e.temporal_cycles - e.ideal_cycles),
@@ -137,7 +136,7 @@ std::string list_text(const MapRun& run) {
       infeasible += m.layer.name + " is " + infeasible_text(m);
       continue;
     }
-    const Evaluation& e = m.mapped->evaluation;
+    const cost::Evaluation& e = m.mapped->evaluation;
     table.row({m.layer.name, quantity(e.latency), fmt::format("{:.3g} %", 100 * e.ideal_cycles / e.latency),
                energy_text(e.energy_pj), m.mapped->is_proven ? "yes" : "no"});
     cycles += e.latency;
@@ -219,7 +218,7 @@ Json layer_json(const MapRun& run, const MappedLayer& m) {
     return out.set("reason", m.reason).set("levers", std::move(levers));
   }
   const Mapped& mapped = *m.mapped;
-  const Evaluation& e = mapped.evaluation;
+  const cost::Evaluation& e = mapped.evaluation;
   std::vector<double> by_memory(core.memories.size(), 0);
   for (std::size_t o = 0; o < mapped.layer.operands.size(); ++o)
     for (std::size_t l = 0; l < mapped.problem.operands[o].memories; ++l)

@@ -28,7 +28,7 @@ std::string_view worded(hardware::Direction direction) {
   return "";
 }
 
-std::string cycles(double value) { return grouped(static_cast<std::uint64_t>(value)); }
+std::string whole_cycles(double value) { return grouped(static_cast<std::uint64_t>(value)); }
 
 }  // namespace
 
@@ -47,12 +47,12 @@ std::string vector_text(const MapRun& run, const MappedVector& v) {
     const hardware::Memory& memory = core.memories[a.memory];
     const double pj = is_read(a.direction) ? memory.read_energy_pj.value : memory.write_energy_pj.value;
     table.row({fmt::format("{}: {} {}", memory.name, name(a.slot), worded(a.direction)),
-               a.words == std::floor(a.words) ? cycles(a.words) : fmt::format("{:.1f}", a.words),
+               a.words == std::floor(a.words) ? whole_cycles(a.words) : fmt::format("{:.1f}", a.words),
                fmt::format("{:.4g}", pj), joules(a.energy_pj)});
   }
   out += table.text("  ");
-  out += fmt::format("\nlatency  {} cycles, bound by {} (the lanes need {})\n", cycles(c.latency), c.bound_by,
-                     cycles(c.compute_cycles));
+  out += fmt::format("\nlatency  {} cycles, bound by {} (the lanes need {})\n", whole_cycles(c.latency), c.bound_by,
+                     whole_cycles(c.compute_cycles));
   out += fmt::format("energy   {} = {} arithmetic + {} memories + {} leakage\n", joules(c.energy_pj),
                      joules(c.compute_energy_pj), joules(c.memory_energy_pj), joules(c.static_energy_pj));
   for (const cost::StandIn& s : c.stand_ins)
@@ -74,10 +74,10 @@ std::string vector_list(const MapRun& run) {
                    [](const MappedVector* x, const MappedVector* y) { return x->cost.latency > y->cost.latency; });
   Table table({"element-wise work, longest first", "cycles", "energy", "bound by", ""});
   for (std::size_t i = 0; i < longest.size() && i < kShown; ++i)
-    table.row({longest[i]->name, cycles(longest[i]->cost.latency), joules(longest[i]->cost.energy_pj),
+    table.row({longest[i]->name, whole_cycles(longest[i]->cost.latency), joules(longest[i]->cost.energy_pj),
                longest[i]->cost.bound_by, longest[i]->cost.stand_ins.empty() ? "" : "partly assumed"});
   if (longest.size() > kShown) table.row({fmt::format("… {} more (--json lists all)", longest.size() - kShown)});
-  table.row({fmt::format("all {}", longest.size()), cycles(all_cycles), joules(all_energy)});
+  table.row({fmt::format("all {}", longest.size()), whole_cycles(all_cycles), joules(all_energy)});
   return table.text("  ");
 }
 

@@ -9,13 +9,10 @@
 
 #include "monet/base/diagnostic.h"
 #include "monet/base/nearest.h"
+#include "monet/verbs/refuse.h"
 
 namespace monet {
 namespace {
-
-[[noreturn]] void refuse(std::string where, std::string message, std::string hint = "") {
-  throw InputError(Diagnostic{.where = std::move(where), .message = std::move(message), .hint = std::move(hint)});
-}
 
 std::vector<std::string> split(const std::string& text, std::string_view separators) {
   std::vector<std::string> parts;
@@ -42,15 +39,15 @@ std::vector<std::string> dimension_names(const cost::Layer& layer) {
   return names;
 }
 
-struct Loop {
+struct AskedLoop {
   std::string dimension{};
   std::optional<std::int64_t> factor{};
 };
 
 // "K32", "K=32", "K*": the longest name of a dimension that leaves a factor.
-Loop parse_loop(const std::string& flag, const std::string& text, const cost::Layer& layer, bool open) {
+AskedLoop parse_loop(const std::string& flag, const std::string& text, const cost::Layer& layer, bool open) {
   const std::vector<std::string> names = dimension_names(layer);
-  std::optional<Loop> best;
+  std::optional<AskedLoop> best;
   for (const std::string& name : names) {
     if (!text.starts_with(name) || (best && best->dimension.size() >= name.size())) continue;
     std::string rest = text.substr(name.size());
@@ -58,9 +55,9 @@ Loop parse_loop(const std::string& flag, const std::string& text, const cost::La
     std::int64_t factor = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), factor);
     if (error == std::errc{} && end == rest.data() + rest.size() && factor >= 1)
-      best = Loop{name, factor};
+      best = AskedLoop{name, factor};
     else if (open && rest == "*")
-      best = Loop{name, std::nullopt};
+      best = AskedLoop{name, std::nullopt};
   }
   if (best) return *best;
   const std::string word = text.substr(0, text.find_first_of("0123456789=*"));
@@ -109,7 +106,7 @@ std::vector<cost::LoopPattern> parse_order(const std::string& text, const cost::
       order.push_back({});
       continue;
     }
-    const Loop loop = parse_loop("--order", word, layer, true);
+    const AskedLoop loop = parse_loop("--order", word, layer, true);
     order.push_back({.dimension = loop.dimension, .factor = loop.factor});
   }
   return order;
@@ -131,7 +128,7 @@ cost::Named<std::vector<hardware::Unrolling>> parse_spatial(const std::string& t
       refuse("--spatial", fmt::format("'{}' is not DIMENSION=LOOPS", word.substr(0, 40)), "such as D1=K32");
     std::vector<hardware::Unrolling> loops;
     for (const std::string& item : split(word.substr(equals + 1), ",")) {
-      const Loop loop = parse_loop("--spatial", item, layer, false);
+      const AskedLoop loop = parse_loop("--spatial", item, layer, false);
       loops.push_back({.dimension = loop.dimension, .factor = *loop.factor});
     }
     spatial.emplace_back(name, std::move(loops));
@@ -160,7 +157,7 @@ std::vector<cost::Placement> parse_placements(const std::string& text, const cos
       refuse("--placement", fmt::format("core '{}' has no memory '{}'", core.name, placement.memory.substr(0, 40)),
              did_you_mean(placement.memory, memories, fmt::format("it has {}", fmt::join(memories, ", "))));
     for (const std::string& word : split(item.substr(equals + 1), " ,")) {
-      const Loop loop = parse_loop("--placement", word, layer, false);
+      const AskedLoop loop = parse_loop("--placement", word, layer, false);
       placement.loops.push_back({.dimension = loop.dimension, .factor = *loop.factor});
     }
     placements.push_back(std::move(placement));

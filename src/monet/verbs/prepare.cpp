@@ -24,13 +24,10 @@
 #include "monet/rewrite/recompose.h"
 #include "monet/rewrite/running_statistics.h"
 #include "monet/search/savings.h"
+#include "monet/verbs/refuse.h"
 
 namespace monet {
 namespace {
-
-[[noreturn]] void refuse(std::string where, std::string message, std::string hint = "") {
-  throw InputError(Diagnostic{.where = std::move(where), .message = std::move(message), .hint = std::move(hint)});
-}
 
 std::string one_of(const std::string& flag, const std::string& value, const std::vector<std::string>& choices) {
   if (std::find(choices.begin(), choices.end(), value) != choices.end()) return value;

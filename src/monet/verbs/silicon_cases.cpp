@@ -9,6 +9,7 @@
 #include "monet/hardware/library.h"
 #include "monet/plan/decide.h"
 #include "monet/report/table.h"
+#include "monet/verbs/case_values.h"
 #include "monet/verbs/evaluate.h"
 #include "monet/verbs/silicon_chip.h"
 #include "monet/verbs/silicon_effects.h"
@@ -20,8 +21,6 @@ namespace {
 
 using config::Findings;
 using config::Value;
-
-bool has(const Value& root, std::string_view key) { return root.is_map() && root.find(key).has_value(); }
 
 struct ChipCase {
   std::string id{};
@@ -109,7 +108,7 @@ ValidationRow run_case(const ChipCase& c, cost::Cache& cache) {
   return row;
 }
 
-std::string number(const std::variant<double, std::string>& value) {
+std::string figure_text(const std::variant<double, std::string>& value) {
   if (std::holds_alternative<std::string>(value)) return "no schedule";
   const double v = std::get<double>(value);
   return v >= 10000 ? grouped(static_cast<std::uint64_t>(std::llround(v))) : fmt::format("{:.1f}", v);
@@ -127,7 +126,8 @@ std::string effects_text(const ValidationRow& row) {
       in_alternatives = true;
       table.row({"not the model, for comparison:", "", ""});
     }
-    table.row({(in_alternatives ? "  " : "") + effect.name, number(effect.value), percent(effect.value / theirs - 1)});
+    table.row(
+        {(in_alternatives ? "  " : "") + effect.name, figure_text(effect.value), percent(effect.value / theirs - 1)});
   }
   return "\n" + table.text("  ");
 }
@@ -165,7 +165,7 @@ std::string measured_text(const ValidateResult& result) {
     std::string effects, skipped;
     for (const ValidationRow& row : suite.rows) {
       const std::string* reason = std::get_if<std::string>(&row.ours);
-      table.row({row.id, row.figure, number(row.ours), number(row.theirs),
+      table.row({row.id, row.figure, figure_text(row.ours), figure_text(row.theirs),
                  (reason != nullptr ? "" : percent(row.error)) + (row.matches ? "" : " *")});
       if (reason != nullptr) skipped += fmt::format("  no schedule: {}: {}\n", row.id, *reason);
       effects += effects_text(row);

@@ -22,8 +22,7 @@ using config::Value;
 using hardware::Memory;
 using hardware::Port;
 
-constexpr IntegerRange kIds{.least = 0, .most = 1'000'000};
-constexpr IntegerRange kSizes{.least = 1, .most = hardware::kMostBits};
+constexpr IntegerRange kMemoryBits{.least = 1, .most = hardware::kMostBits};
 constexpr IntegerRange kLanes{.least = 1, .most = 1'000'000};
 constexpr config::NumberRange kCosts{.least = 0, .most = hardware::kMostFigure};
 constexpr std::array kDirectionKeys{"fh", "tl", "fl", "th"};  // in the order of hardware::kDirections
@@ -42,7 +41,7 @@ class Reader {
     out_.hardware.name = "chip";
     for (const Value& core : s.list("cores")) read_core(core);
     if (out_.hardware.cores.empty() && value.is_map()) findings_.error(value, "the hardware has no 'cores'");
-    if (const auto id = s.require_integer("offchip_core", kIds)) set_offchip(value, *id);
+    if (const auto id = s.require_integer("offchip_core", kSiliconIds)) set_offchip(value, *id);
     for (const Value& link : s.list("links")) read_link(link);
     if (findings_.failed()) return {};
     join_memories();
@@ -64,7 +63,7 @@ class Reader {
 
   void read_core(const Value& value) {
     Section s = section(value, "a core");
-    const std::int64_t id = s.require_integer("id", kIds).value_or(0);
+    const std::int64_t id = s.require_integer("id", kSiliconIds).value_or(0);
     hardware::Core core{.name = fmt::format("core_{}", id)};
     const bool computes = s.find("dataflows").has_value();
     if (const auto array = s.require("array"); array && computes) read_array(*array, s, core);
@@ -116,7 +115,7 @@ class Reader {
     Section s = section(value, "a memory");
     Memory memory{.name = s.require_text("name").value_or("memory")};
     memory.kind = memory.name.starts_with("rf") ? hardware::MemoryKind::Register : hardware::MemoryKind::Sram;
-    memory.size_bits = s.require_integer("size_bits", kSizes).value_or(1);
+    memory.size_bits = s.require_integer("size_bits", kMemoryBits).value_or(1);
     memory.read_energy_pj.value = s.number("r_cost", kCosts).value_or(0);
     memory.write_energy_pj.value = s.number("w_cost", kCosts).value_or(0);
     for (const Value& item : s.list("served_dimensions"))
@@ -129,7 +128,7 @@ class Reader {
         memory.slots.push_back(static_cast<hardware::Slot>(*slot));
         read_ports(ports[i], memory.slots.back(), s, memory);
       }
-    return {std::move(memory), s.require_integer("instance", kIds).value_or(0)};
+    return {std::move(memory), s.require_integer("instance", kSiliconIds).value_or(0)};
   }
 
   // Per direction the name of a port: r_port_1, w_port_1, rw_port_1.
@@ -165,14 +164,14 @@ class Reader {
   void read_link(const Value& value) {
     Section s = section(value, "a link");
     const auto end = [&](const char* key) {
-      const auto id = s.require_integer(key, kIds);
+      const auto id = s.require_integer(key, kSiliconIds);
       const auto at = out_.cores.find(id.value_or(-1));
       if (id && at == out_.cores.end()) findings_.error(value, fmt::format("a link to core {}, which is none", *id));
       return at == out_.cores.end() ? 0 : at->second;
     };
     const std::uint32_t from = end("src"), to = end("dst");
     const auto bits = s.require_integer("bandwidth", hardware::kPortWidth);
-    const auto medium = s.require_integer("physical", kIds);
+    const auto medium = s.require_integer("physical", kSiliconIds);
     links_.push_back({from, to, medium.value_or(0), bits.value_or(1), s.number("unit_energy", kCosts).value_or(0)});
   }
 

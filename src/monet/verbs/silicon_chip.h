@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <map>
 
-#include "monet/base/config.h"
+#include "monet/base/config_section.h"
 #include "monet/hardware/hardware.h"
 
 namespace monet {
@@ -10,6 +10,8 @@ namespace monet {
 // A chip as the files of measured chips describe it: cores with `array`, `dataflows` and `memories` (a width and a
 // number of ports each, and per operand the port of each direction), `links` each with the medium it runs over, and
 // `offchip_core`.
+
+constexpr config::IntegerRange kSiliconIds{.least = 0, .most = 1'000'000};
 
 struct SiliconChip {
   hardware::Hardware hardware{};

@@ -9,6 +9,7 @@
 #include "monet/base/config_section.h"
 #include "monet/graph/builder.h"
 #include "monet/graph/cut.h"
+#include "monet/verbs/silicon_chip.h"
 
 namespace monet {
 namespace {
@@ -18,8 +19,7 @@ using config::Findings;
 using config::Section;
 using config::Value;
 
-constexpr config::IntegerRange kSizes{.least = 1, .most = std::int64_t{1} << 30};
-constexpr config::IntegerRange kIds{.least = 0, .most = 1'000'000};
+constexpr config::IntegerRange kLoopSizes{.least = 1, .most = std::int64_t{1} << 30};
 
 // One axis of an image: o outputs of a window of f, s apart, d between its elements.
 struct AxisOfImage {
@@ -67,7 +67,7 @@ class NetworkReader {
  private:
   std::int64_t loop(const Value& sizes, const char* name) {
     const auto value = sizes.is_map() ? sizes.find(name) : std::nullopt;
-    return value ? config::read_integer(*value, name, kSizes, Dialect::PyYaml, findings_).value_or(1) : 1;
+    return value ? config::read_integer(*value, name, kLoopSizes, Dialect::PyYaml, findings_).value_or(1) : 1;
   }
 
   // "ix=2*ox+1*fx": a layer without such a line for an axis has neither window nor padding there.
@@ -146,7 +146,7 @@ class NetworkReader {
     const AxisOfImage y = axis_of(s, *sizes, 'y'), x = axis_of(s, *sizes, 'x');
     const std::int64_t batch = loop(*sizes, "B"), groups = loop(*sizes, "G");
     const std::int64_t makes = loop(*sizes, "K"), takes = loop(*sizes, "C");
-    if (groups > kSizes.most / std::max(makes, takes)) findings_.error(*sizes, "too many channels");
+    if (groups > kLoopSizes.most / std::max(makes, takes)) findings_.error(*sizes, "too many channels");
     const std::string node = "layer_" + id;
     if (findings_.failed()) return;
     try {
@@ -201,7 +201,7 @@ std::optional<std::string> core_of(const SiliconLayer& layer, const Value& mappi
     findings.error(mapping, fmt::format("layer '{}' ({}) has no core", layer.id, layer.operator_type));
     return std::nullopt;
   }
-  const auto id = config::read_integer((*list)[0], "core_allocation", kIds, Dialect::PyYaml, findings);
+  const auto id = config::read_integer((*list)[0], "core_allocation", kSiliconIds, Dialect::PyYaml, findings);
   const auto at = cores.find(id.value_or(-1));
   if (at == cores.end()) {
     findings.error((*list)[0], "there is no such core");

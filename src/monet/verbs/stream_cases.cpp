@@ -16,9 +16,8 @@ using schedule::StreamEvent;
 using schedule::StreamProblem;
 using schedule::StreamResult;
 
-constexpr double kEnergyTolerance = 1e-9;
-constexpr std::array<const char*, schedule::kStreamBuckets> kBuckets{"tiles' off-chip", "eviction", "sink write-back",
-                                                                     "core to core"};
+constexpr std::array<const char*, schedule::kStreamBuckets> kBucketNames{"tiles' off-chip", "eviction",
+                                                                         "sink write-back", "core to core"};
 
 ValidationRow compare_tiles(const StreamProblem& p, const StreamResult& ours, const StreamResult& theirs) {
   Comparison row("tiles");
@@ -61,8 +60,8 @@ ValidationRow compare_energies(const StreamResult& ours, const StreamResult& the
   compare("energy_pj", ours.energy_pj, theirs.energy_pj);
   compare("on chip", ours.onchip_pj, theirs.onchip_pj);
   for (std::size_t b = 0; b < schedule::kStreamBuckets; ++b) {
-    compare(fmt::format("{}, links", kBuckets[b]), ours.link_pj[b], theirs.link_pj[b]);
-    compare(fmt::format("{}, memories", kBuckets[b]), ours.memory_pj[b], theirs.memory_pj[b]);
+    compare(fmt::format("{}, links", kBucketNames[b]), ours.link_pj[b], theirs.link_pj[b]);
+    compare(fmt::format("{}, memories", kBucketNames[b]), ours.memory_pj[b], theirs.memory_pj[b]);
   }
   return row.finish("energy_pj");
 }

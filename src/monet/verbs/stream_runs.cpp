@@ -14,6 +14,7 @@
 #include "monet/onnx/outline.h"
 #include "monet/schedule/stream_costs.h"
 #include "monet/schedule/stream_network.h"
+#include "monet/verbs/case_values.h"
 #include "monet/verbs/comparison.h"
 #include "monet/verbs/stream_cases.h"
 
@@ -22,22 +23,7 @@ namespace {
 
 using config::Value;
 
-constexpr double kTolerance = 1e-9;
-
 // ---- Inputs ----
-
-std::string stem_of(const std::string& path) { return std::filesystem::path(path).stem().string(); }
-
-std::string text_of(const Value& entry, std::string_view key) {
-  const std::optional<Value> value = entry.is_map() ? entry.find(key) : std::nullopt;
-  return value && value->is_scalar() ? std::string(value->text()) : "";
-}
-
-std::optional<double> number_of(const std::optional<Value>& value) {
-  if (!value || !value->is_scalar()) return std::nullopt;
-  const config::NumberReading reading = config::read_number(value->text(), config::Dialect::PyYaml);
-  return reading.number ? std::optional(reading.number->value) : std::nullopt;
-}
 
 // JSON has no keys that are numbers; the files they were made of have.
 std::string key_text(std::string_view key) {
@@ -158,13 +144,13 @@ void compare_totals(const Value& run, const StreamPlan& plan, const schedule::St
     if (theirs) row.compare(figure, value, *theirs, tolerance);
   };
   compare("latency", ours.latency, "latency", 0);
-  compare("energy_pj", ours.energy_pj, "energy", kTolerance);
-  compare("on chip", ours.onchip_pj, "total_cn_onchip_energy", kTolerance);
+  compare("energy_pj", ours.energy_pj, "energy", kEnergyTolerance);
+  compare("on chip", ours.onchip_pj, "total_cn_onchip_energy", kEnergyTolerance);
   constexpr std::array<std::string_view, schedule::kStreamBuckets> kKeys{
       "total_cn_offchip", "total_eviction_to_offchip", "total_sink_layer_output_offchip", "total_core_to_core"};
   for (std::size_t b = 0; b < kKeys.size(); ++b) {
-    compare(kKeys[b].data(), ours.link_pj[b], fmt::format("{}_link_energy", kKeys[b]), kTolerance);
-    compare(kKeys[b].data(), ours.memory_pj[b], fmt::format("{}_memory_energy", kKeys[b]), kTolerance);
+    compare(kKeys[b].data(), ours.link_pj[b], fmt::format("{}_link_energy", kKeys[b]), kEnergyTolerance);
+    compare(kKeys[b].data(), ours.memory_pj[b], fmt::format("{}_memory_energy", kKeys[b]), kEnergyTolerance);
   }
   compare("tiles", static_cast<double>(plan.problem.tiles.size()), "n_tiles", 0);
   compare("edges", static_cast<double>(plan.problem.edges.size()), "n_edges", 0);

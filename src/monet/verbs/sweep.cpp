@@ -10,24 +10,21 @@
 #include "monet/report/table.h"
 #include "monet/verbs/cost_cache.h"
 #include "monet/verbs/hardware.h"
+#include "monet/verbs/refuse.h"
 
 namespace monet {
 namespace {
 
 constexpr std::size_t kMostPoints = 100'000;
 
-[[noreturn]] void refuse(std::string message, std::string hint = "") {
-  throw InputError(Diagnostic{.where = "--vary", .message = std::move(message), .hint = std::move(hint)});
-}
-
 SweepAxis parse_axis(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    refuse(fmt::format("'{}' is not name=value,value,…", text.substr(0, 60)), "such as batch=1,2,4");
+    refuse("--vary", fmt::format("'{}' is not name=value,value,…", text.substr(0, 60)), "such as batch=1,2,4");
   SweepAxis axis{.name = text.substr(0, equals)};
   for (std::size_t at = equals + 1; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
-    if (comma == at) refuse(fmt::format("an empty value in '{}'", text.substr(0, 60)));
+    if (comma == at) refuse("--vary", fmt::format("an empty value in '{}'", text.substr(0, 60)));
     axis.values.push_back(text.substr(at, comma - at));
     at = comma + 1;
   }
@@ -38,7 +35,7 @@ std::int64_t whole(const std::string& name, const std::string& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 1)
-    refuse(fmt::format("{} of '{}' is not a whole number above zero", name, text.substr(0, 40)));
+    refuse("--vary", fmt::format("{} of '{}' is not a whole number above zero", name, text.substr(0, 40)));
   return value;
 }
 
@@ -46,7 +43,7 @@ double factor(const std::string& name, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || value > 1e6)
-    refuse(fmt::format("{} of '{}' is not a factor above zero", name, text.substr(0, 40)));
+    refuse("--vary", fmt::format("{} of '{}' is not a factor above zero", name, text.substr(0, 40)));
   return value;
 }
 
@@ -133,9 +130,9 @@ Sweep sweep(const SweepRequest& request) {
   for (const std::string& text : request.vary) {
     out.axes.push_back(parse_axis(text));
     count *= out.axes.back().values.size();
-    if (count > kMostPoints) refuse(fmt::format("more than {} points", kMostPoints));
+    if (count > kMostPoints) refuse("--vary", fmt::format("more than {} points", kMostPoints));
   }
-  if (out.axes.empty()) refuse("says nothing", "such as --vary batch=1,2,4");
+  if (out.axes.empty()) refuse("--vary", "says nothing", "such as --vary batch=1,2,4");
   cost::Cache cache;
   if (!request.base.cache.empty()) read_cache(request.base.cache, cache, out.warnings);
   const std::vector<std::string> parameters =

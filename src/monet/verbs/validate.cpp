@@ -14,6 +14,7 @@
 #include "monet/base/nearest.h"
 #include "monet/base/sha256.h"
 #include "monet/report/table.h"
+#include "monet/verbs/case_values.h"
 #include "monet/verbs/fusemax_cases.h"
 #include "monet/verbs/silicon_cases.h"
 #include "monet/verbs/stream_cases.h"
@@ -34,10 +35,8 @@ struct CaseFile {
   Value root;
 };
 
-bool has(const Value& root, std::string_view key) { return root.is_map() && root.find(key).has_value(); }
-
 // The name up to its first point: a.schedule.json.gz is a.
-std::string stem_of(const std::string& path) {
+std::string name_of_cases(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   return name.substr(0, name.find('.', 1));
 }
@@ -58,7 +57,7 @@ CaseFile read_cases_file(const ValidateRequest& request, std::size_t i, std::deq
   std::string bytes = read_file(path);
   result.inputs.push_back({fmt::format("cases_{}", i), path, sha256_hex(bytes)});
   bytes = unpacked(std::move(bytes), path);
-  return {path, stem_of(path), trees.emplace_back(config::parse(bytes, path)).root()};
+  return {path, name_of_cases(path), trees.emplace_back(config::parse(bytes, path)).root()};
 }
 
 [[noreturn]] void not_a_case(const Value& root, std::string hint) {

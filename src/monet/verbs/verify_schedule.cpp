@@ -13,10 +13,10 @@
 namespace monet {
 namespace {
 
-constexpr double kTolerance = 1e-6;
+constexpr double kSplitTolerance = 1e-6;
 // What inputs are changed by to see what roundings do, and how many times as far a sum in another order may be off.
 constexpr double kRounding = 1e-15, kMoreRoundings = 1000;
-constexpr std::size_t kShown = 5;
+constexpr std::size_t kFaultsShown = 5;
 
 bool has_split_sums(const Evaluated& mode) {
   for (std::size_t n = 0; n < mode.decided.nodes.size(); ++n)
@@ -61,7 +61,7 @@ Values<double> jittered(const Graph& graph, Values<double> values) {
 // that is nearly nothing: of these, roundings leave nothing certain.
 void doubt(const Graph& graph, const Values<double>& sources, const Values<double>& expected,
            std::vector<VerifiedTensor>& tensors) {
-  const auto is_far = [](const VerifiedTensor& t) { return t.is_there && !t.is_exact && t.error > kTolerance; };
+  const auto is_far = [](const VerifiedTensor& t) { return t.is_there && !t.is_exact && t.error > kSplitTolerance; };
   if (std::none_of(tensors.begin(), tensors.end(), is_far)) return;
   const Values<double> rounded = run<double>(graph, jittered(graph, sources));
   for (VerifiedTensor& t : tensors)
@@ -106,7 +106,7 @@ VerifiedSchedule verify_schedule(const VerifyScheduleRequest& request) {
       out.worst = t.name;
     }
     out.agrees =
-        out.agrees && t.is_there && (t.is_exact || !t.is_certain || (out.splits_sums && t.error <= kTolerance));
+        out.agrees && t.is_there && (t.is_exact || !t.is_certain || (out.splits_sums && t.error <= kSplitTolerance));
   }
   return out;
 }
@@ -132,7 +132,7 @@ std::string text(const VerifiedSchedule& v, const VerifyScheduleRequest& request
     out += fmt::format(
         "{} others are decided by rounding: inputs changed by 1e-15 move them by a thousandth of it or more\n",
         v.uncertain);
-  for (std::size_t i = 0; i < v.replayed.faults.size() && i < kShown; ++i)
+  for (std::size_t i = 0; i < v.replayed.faults.size() && i < kFaultsShown; ++i)
     out += fmt::format("fault at cycle {}: {}\n", quantity(v.replayed.faults[i].time), v.replayed.faults[i].what);
   for (const VerifiedTensor& t : v.tensors)
     if (!t.is_there) out += fmt::format("'{}' never came home\n", t.name);

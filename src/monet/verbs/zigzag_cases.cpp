@@ -12,14 +12,13 @@
 #include "monet/cost/zigzag_files.h"
 #include "monet/hardware/load.h"
 #include "monet/hardware/stream_files.h"
+#include "monet/verbs/case_values.h"
 
 namespace monet {
 namespace {
 
 using config::Findings;
 using config::Value;
-
-constexpr double kEnergyTolerance = 1e-9;
 
 // A key whose value is not null.
 std::optional<Value> get(const Value& map, std::string_view key) {
@@ -28,23 +27,13 @@ std::optional<Value> get(const Value& map, std::string_view key) {
   return found && !found->is_null() ? found : std::nullopt;
 }
 
-std::optional<double> number(const Value& map, std::string_view key) {
-  const std::optional<Value> found = get(map, key);
-  if (!found || !found->is_scalar()) return std::nullopt;
-  const config::NumberReading reading = config::read_number(found->text(), config::Dialect::PyYaml);
-  return reading.number ? std::optional(reading.number->value) : std::nullopt;
-}
-
-std::string text_of(const Value& map, std::string_view key, std::string otherwise = "") {
-  const std::optional<Value> found = get(map, key);
-  return found && found->is_scalar() ? std::string(found->text()) : otherwise;
-}
+std::optional<double> number_at(const Value& map, std::string_view key) { return number_of(get(map, key)); }
 
 bool is_true(const Value& value) { return value.is_scalar() && value.text() == "true"; }
 
 // ---- What a case asks for ----
 
-struct Asked {
+struct CaseInputs {
   cost::Layer layer{};
   cost::MappingRequest request{};
   cost::MapOptions options{};
@@ -58,23 +47,23 @@ cost::Criterion criterion_of(const std::string& name) {
 
 cost::MapOptions options_of(const Value& search) {
   cost::MapOptions o{.criterion = criterion_of(text_of(search, "criterion", "latency")), .quirks = cost::kZigzagQuirks};
-  o.limit = static_cast<std::size_t>(std::clamp(number(search, "lpf_limit").value_or(6), 1.0, 64.0));
+  o.limit = static_cast<std::size_t>(std::clamp(number_at(search, "lpf_limit").value_or(6), 1.0, 64.0));
   o.even = text_of(search, "mapping_type", "uneven") == "even";
   o.spatial.generated =
-      static_cast<std::size_t>(std::clamp(number(search, "nb_spatial_mappings").value_or(3), 1.0, 1e6));
+      static_cast<std::size_t>(std::clamp(number_at(search, "nb_spatial_mappings").value_or(3), 1.0, 1e6));
   if (const std::optional<Value> mixed = get(search, "mixed_spatial")) o.spatial.mixed = is_true(*mixed);
   o.spatial.quirks = o.quirks;
   return o;
 }
 
 // Feasible cases have their mapping spread over the inputs, infeasible ones under `mapping`.
-Asked read_inputs(const Value& inputs, Findings& findings) {
+CaseInputs read_inputs(const Value& inputs, Findings& findings) {
   const Value mapping = get(inputs, "mapping").value_or(inputs);
   const auto either = [&](std::string_view here, std::string_view there) {
     const std::optional<Value> found = get(mapping, there);
     return found ? found : get(inputs, here);
   };
-  Asked asked;
+  CaseInputs asked;
   if (const auto links = either("memory_operand_links", "memory_operand_links"))
     asked.request.slots = cost::read_links(*links, findings);
   if (const auto spatial = either("spatial_mapping_user", "spatial_mapping"))
@@ -110,7 +99,7 @@ std::optional<std::vector<cost::TemporalLoop>> loops_of(const std::vector<cost::
 }
 
 // A given ordering is taken as it is, whatever its product: so does the reference.
-cost::MapResult run_ordering(const Asked& asked, const hardware::Core& core,
+cost::MapResult run_ordering(const CaseInputs& asked, const hardware::Core& core,
                              const std::vector<cost::TemporalLoop>& order) {
   cost::MapResult best;
   for (const cost::Spatial& spatial :
@@ -132,7 +121,7 @@ cost::MapResult run_ordering(const Asked& asked, const hardware::Core& core,
 
 cost::MapResult run(const Value& inputs, const hardware::Core& core) {
   Findings findings;
-  const Asked asked = read_inputs(inputs, findings);
+  const CaseInputs asked = read_inputs(inputs, findings);
   findings.throw_if_failed();
   if (!asked.order.empty())
     if (const auto order = loops_of(asked.order, asked.layer)) return run_ordering(asked, core, *order);
@@ -155,7 +144,7 @@ void compare_accesses(const cost::Mapped& m, std::size_t o, const Value& levels,
                     levels.is_sequence() ? static_cast<double>(levels.size()) : 0.0);
   for (std::size_t l = 0; l < memories; ++l)
     for (const auto& [key, direction] : kDirections)
-      if (const std::optional<double> theirs = number(levels[l], key))
+      if (const std::optional<double> theirs = number_at(levels[l], key))
         c.compare(fmt::format("accesses {} {} {}", name, l, key),
                   m.evaluation.levels[o][l].flows[static_cast<std::size_t>(direction)].words, *theirs);
 }
@@ -186,7 +175,7 @@ void compare_levels(const cost::Mapped& m, const Value& outputs, const Value& de
 void compare_totals(const cost::Mapped& m, const hardware::Core& core, const Value& outputs, Comparison& c) {
   const cost::Evaluation& e = m.evaluation;
   const auto compare = [&](std::string_view key, double ours, double tolerance = 0) {
-    if (const std::optional<double> theirs = number(outputs, key))
+    if (const std::optional<double> theirs = number_at(outputs, key))
       c.compare(std::string(key), ours, *theirs, tolerance);
   };
   compare("total_mac_count", m.problem.macs);
@@ -334,14 +323,14 @@ ValidationRow run_case(const ZigzagCase& c, Accelerators& accelerators) {
   if (c.kind == CaseKind::Infeasible) return refused_row(c, result);
   const Value outputs = *c.value.find("outputs");
   if (!result.mapped) {
-    comparison.differ("feasible", result.reason, number(outputs, "latency_total2").value_or(0));
+    comparison.differ("feasible", result.reason, number_at(outputs, "latency_total2").value_or(0));
     return comparison.finish("feasible");
   }
   compare_levels(*result.mapped, outputs, get(c.value, "derived").value_or(outputs), comparison);
   compare_totals(*result.mapped, *core, outputs, comparison);
   if (c.kind == CaseKind::Searched)
     if (const auto run_of = get(c.value, "run"))
-      if (const auto theirs = number(*run_of, "evaluated_mappings"))
+      if (const auto theirs = number_at(*run_of, "evaluated_mappings"))
         comparison.compare("evaluated_mappings", static_cast<double>(result.mapped->evaluated), *theirs);
   return comparison.finish("latency_total2");
 }

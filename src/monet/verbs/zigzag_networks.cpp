@@ -10,6 +10,7 @@
 #include "monet/cost/zigzag_files.h"
 #include "monet/hardware/load.h"
 #include "monet/onnx/import.h"
+#include "monet/verbs/case_values.h"
 
 namespace monet {
 namespace {
@@ -17,15 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr double kTolerance = 1e-6;
+constexpr double kNetworkTolerance = 1e-6;
 constexpr std::size_t kMostFiles = 50'000;  // looked at
 constexpr int kMostDepth = 4;
-
-std::optional<double> number(const std::optional<Value>& value) {
-  if (!value || !value->is_scalar()) return std::nullopt;
-  const config::NumberReading reading = config::read_number(value->text(), config::Dialect::PyYaml);
-  return reading.number ? std::optional(reading.number->value) : std::nullopt;
-}
 
 // "resnet18.yaml (31 layers)": what is said after the name is a remark.
 std::string named(const Value& entry, std::string_view key) {
@@ -34,8 +29,6 @@ std::string named(const Value& entry, std::string_view key) {
   const std::string text(value->text());
   return text.substr(0, text.find(" ("));
 }
-
-std::string stem_of(const std::string& path) { return fs::path(path).stem().string(); }
 
 bool is_configuration(const std::string& path, bool (*looks)(const Value&)) {
   try {
@@ -128,16 +121,16 @@ ValidationRow total_row(const std::string& id, const std::vector<LayerCost>& cos
     sum.energy += each.energy;
     sum.latency += each.latency;
   }
-  if (energy) c.compare("energy_pj", sum.energy, *energy, kTolerance);
-  if (latency) c.compare("latency_cycles", sum.latency, *latency, kTolerance);
+  if (energy) c.compare("energy_pj", sum.energy, *energy, kNetworkTolerance);
+  if (latency) c.compare("latency_cycles", sum.latency, *latency, kNetworkTolerance);
   return c.finish("latency_cycles");
 }
 
 ValidationRow layer_row(const std::string& id, const LayerCost& cost, const Value& theirs) {
   Comparison c(id);
-  if (!cost.reason.empty()) c.differ("feasible", cost.reason, number(theirs.find("energy")).value_or(0));
+  if (!cost.reason.empty()) c.differ("feasible", cost.reason, number_of(theirs.find("energy")).value_or(0));
   const auto compare = [&](const std::string& figure, double ours, const std::optional<Value>& value) {
-    if (const std::optional<double> expected = number(value)) c.compare(figure, ours, *expected, kTolerance);
+    if (const std::optional<double> expected = number_of(value)) c.compare(figure, ours, *expected, kNetworkTolerance);
   };
   compare("energy_pj", cost.energy, theirs.find("energy"));
   if (const std::optional<Value> latency = theirs.find("latency"); latency && latency->is_map()) {
@@ -164,13 +157,13 @@ void run_network(const Value& entry, Accelerators& accelerators, const FileFinde
   const std::string criterion = named(entry, "opt");
   if (criterion == "energy") options.criterion = cost::Criterion::Energy;
   if (criterion == "EDP") options.criterion = cost::Criterion::Edp;
-  options.limit = static_cast<std::size_t>(std::clamp(number(entry.find("lpf_limit")).value_or(6), 1.0, 64.0));
+  options.limit = static_cast<std::size_t>(std::clamp(number_of(entry.find("lpf_limit")).value_or(6), 1.0, 64.0));
   const std::vector<LayerCost> costs = run_layers(n, options);
-  std::optional<double> energy = number(entry.find("energy_pJ")), latency = number(entry.find("latency_cycles"));
+  std::optional<double> energy = number_of(entry.find("energy_pJ")), latency = number_of(entry.find("latency_cycles"));
   if (const std::optional<Value> expected = entry.find("expected");
       expected && expected->is_sequence() && expected->size() == 2) {
-    energy = number((*expected)[0]);
-    latency = number((*expected)[1]);
+    energy = number_of((*expected)[0]);
+    latency = number_of((*expected)[1]);
   }
   suite.rows.push_back(total_row(id, costs, energy, latency));
   const std::optional<Value> layers = entry.find("per_layer");

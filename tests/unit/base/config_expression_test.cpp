@@ -7,46 +7,46 @@ namespace {
 
 const Scope kScope{{"rows", {32, 1}}, {"half", {1, 2}}, {"rows", {16, 1}}};
 
-std::string value(std::string_view text) {
+std::string computed(std::string_view text) {
   const ExpressionValue result = evaluate(text, kScope);
   return result.value ? to_string(*result.value) : "fault: " + result.fault;
 }
 
 TEST(Evaluate, FollowsTheRulesOfArithmetic) {
-  EXPECT_EQ(value("1 + 2 * 3"), "7");
-  EXPECT_EQ(value("(1 + 2) * 3"), "9");
-  EXPECT_EQ(value("10 - 4 - 3"), "3");
-  EXPECT_EQ(value("64 / 4 / 2"), "8");
-  EXPECT_EQ(value("-3 + +5"), "2");
-  EXPECT_EQ(value("2 * -3"), "-6");
+  EXPECT_EQ(computed("1 + 2 * 3"), "7");
+  EXPECT_EQ(computed("(1 + 2) * 3"), "9");
+  EXPECT_EQ(computed("10 - 4 - 3"), "3");
+  EXPECT_EQ(computed("64 / 4 / 2"), "8");
+  EXPECT_EQ(computed("-3 + +5"), "2");
+  EXPECT_EQ(computed("2 * -3"), "-6");
 }
 
 TEST(Evaluate, IsExact) {
-  EXPECT_EQ(value("1 / 3 * 3"), "1");
-  EXPECT_EQ(value("0.1 + 0.2"), "0.3");
-  EXPECT_EQ(value("1e3 * 1.5"), "1500");
-  EXPECT_EQ(value("3 / 8"), "0.375");
-  EXPECT_EQ(value("9223372036854775807"), "9223372036854775807");
-  EXPECT_EQ(value("0x10 + 1_000"), "1016");
+  EXPECT_EQ(computed("1 / 3 * 3"), "1");
+  EXPECT_EQ(computed("0.1 + 0.2"), "0.3");
+  EXPECT_EQ(computed("1e3 * 1.5"), "1500");
+  EXPECT_EQ(computed("3 / 8"), "0.375");
+  EXPECT_EQ(computed("9223372036854775807"), "9223372036854775807");
+  EXPECT_EQ(computed("0x10 + 1_000"), "1016");
 }
 
 TEST(Evaluate, TheInnermostNameCounts) {
-  EXPECT_EQ(value("rows * 2"), "32");
-  EXPECT_EQ(value("rows * half"), "8");
+  EXPECT_EQ(computed("rows * 2"), "32");
+  EXPECT_EQ(computed("rows * half"), "8");
 }
 
 TEST(Evaluate, SaysWhatIsWrong) {
-  EXPECT_EQ(value("columns * 2"), "fault: unknown parameter 'columns'");
+  EXPECT_EQ(computed("columns * 2"), "fault: unknown parameter 'columns'");
   EXPECT_EQ(evaluate("columns", kScope).unknown, "columns");
-  EXPECT_EQ(value("1 / (2 - 2)"), "fault: division by zero");
-  EXPECT_EQ(value("9223372036854775807 * 2"), "fault: the value does not fit in 64 bits");
-  EXPECT_EQ(value("(1 + 2"), "fault: a ')' is missing");
-  EXPECT_EQ(value("1 +"), "fault: the expression ends too early");
-  EXPECT_EQ(value("1 2"), "fault: '2' is not understood");
-  EXPECT_EQ(value("1e400"), "fault: '1e400' is no number that can be computed with exactly");
-  EXPECT_EQ(value(std::string(500, '(') + "1"), "fault: too many parentheses");
-  EXPECT_EQ(value(std::string(500, '-') + "1"), "fault: too many parentheses");
-  EXPECT_EQ(value(std::string(5000, '1')), "fault: the expression is too long");
+  EXPECT_EQ(computed("1 / (2 - 2)"), "fault: division by zero");
+  EXPECT_EQ(computed("9223372036854775807 * 2"), "fault: the value does not fit in 64 bits");
+  EXPECT_EQ(computed("(1 + 2"), "fault: a ')' is missing");
+  EXPECT_EQ(computed("1 +"), "fault: the expression ends too early");
+  EXPECT_EQ(computed("1 2"), "fault: '2' is not understood");
+  EXPECT_EQ(computed("1e400"), "fault: '1e400' is no number that can be computed with exactly");
+  EXPECT_EQ(computed(std::string(500, '(') + "1"), "fault: too many parentheses");
+  EXPECT_EQ(computed(std::string(500, '-') + "1"), "fault: too many parentheses");
+  EXPECT_EQ(computed(std::string(5000, '1')), "fault: the expression is too long");
 }
 
 }  // namespace

@@ -5,20 +5,13 @@
 #include <deque>
 #include <map>
 
+#include "unit/base/shape.h"
+
 namespace monet::config {
 namespace {
 
 using Files = std::map<std::string, std::string>;
 using Overrides = std::vector<std::pair<std::string, std::string>>;
-
-std::string shape(const Value& value) {
-  std::string out;
-  if (value.is_null()) return "null";
-  if (value.is_scalar()) return std::string(value.text());
-  for (std::size_t i = 0; i < value.size(); ++i)
-    out += (i ? "," : "") + (value.is_map() ? std::string(value.key(i).text()) + ":" : "") + shape(value[i]);
-  return value.is_map() ? "{" + out + "}" : "[" + out + "]";
-}
 
 struct Resolved {
   std::deque<Tree> trees{};

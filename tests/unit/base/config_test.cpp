@@ -4,25 +4,10 @@
 
 #include <ctime>
 
+#include "unit/base/shape.h"
+
 namespace monet::config {
 namespace {
-
-// The tree in one line, in an order of its own: what YAML and JSON must agree on.
-std::string shape(const Value& value) {
-  std::string out;
-  switch (value.kind()) {
-    case Kind::Null: return "null";
-    case Kind::Scalar: return std::string(value.text());
-    case Kind::Sequence:
-      for (std::size_t i = 0; i < value.size(); ++i) out += (i ? "," : "") + shape(value[i]);
-      return "[" + out + "]";
-    case Kind::Map:
-      for (std::size_t i = 0; i < value.size(); ++i)
-        out += (i ? "," : "") + std::string(value.key(i).text()) + ":" + shape(value[i]);
-      return "{" + out + "}";
-  }
-  return "";
-}
 
 std::string yaml(std::string_view text) { return shape(parse_yaml(text, "f.yaml").root()); }
 std::string json(std::string_view text) { return shape(parse_json(text, "f.json").root()); }

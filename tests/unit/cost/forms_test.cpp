@@ -10,7 +10,6 @@ namespace {
 
 using work::Axis;
 using work::LoopNest;
-using work::Operand;
 using work::Role;
 
 // The data gradient of a one-dimensional convolution, scattered: ix = stride·ox + dilation·fx - pad.
@@ -32,7 +31,7 @@ using Index = std::vector<std::int64_t>;
 std::map<Index, std::int64_t> run(const LoopNest& nest, std::int64_t spread) {
   std::map<Index, std::int64_t> sums;
   Index point(nest.dimensions.size(), 0);
-  const auto address = [&](const Operand& operand) -> std::optional<Index> {
+  const auto address = [&](const work::Operand& operand) -> std::optional<Index> {
     Index index;
     for (const Axis& axis : operand.axes) {
       std::int64_t i = axis.offset;
@@ -46,7 +45,7 @@ std::map<Index, std::int64_t> run(const LoopNest& nest, std::int64_t spread) {
     std::int64_t product = 1;
     std::optional<Index> out;
     bool padded = false;
-    for (const Operand& operand : nest.operands) {
+    for (const work::Operand& operand : nest.operands) {
       std::optional<Index> index = address(operand);
       if (!index) {
         padded = true;

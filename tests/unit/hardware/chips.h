@@ -2,6 +2,7 @@
 #include <string>
 
 #include "monet/hardware/hardware.h"
+#include "monet/hardware/load.h"
 
 namespace monet::hardware::test {
 
@@ -135,6 +136,22 @@ dataflows:
 inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   return at == std::string::npos ? "nothing to replace: " + from : text.replace(at, from.size(), to);
+}
+
+inline Loaded load(const std::string& text, const LoadOptions& options = {}) {
+  return parse_hardware(text, "hw.yaml", options);
+}
+
+// Whatever is said of a file, warnings or errors.
+inline std::string faults(const std::string& text) {
+  try {
+    const Loaded loaded = load(text);
+    std::string out;
+    for (const Diagnostic& d : loaded.warnings) out += to_string(d) + "\n";
+    return out;
+  } catch (const InputError& error) {
+    return error.what();
+  }
 }
 
 }  // namespace monet::hardware::test

@@ -14,22 +14,11 @@
 namespace monet::hardware {
 namespace {
 
+using test::faults;
 using test::kZigzag;
+using test::load;
 using test::replaced;
 namespace fs = std::filesystem;
-
-Loaded load(const std::string& text) { return parse_hardware(text, "hw.yaml"); }
-
-std::string faults(const std::string& text) {
-  try {
-    const Loaded loaded = load(text);
-    std::string out;
-    for (const Diagnostic& d : loaded.warnings) out += to_string(d) + "\n";
-    return out;
-  } catch (const InputError& error) {
-    return error.what();
-  }
-}
 
 TEST(ZigzagFile, IsAChipOfOneCore) {
   const Loaded loaded = load(kZigzag);

@@ -10,23 +10,10 @@
 namespace monet::hardware {
 namespace {
 
+using test::faults;
 using test::kEverything;
+using test::load;
 using test::replaced;
-
-Loaded load(const std::string& text, const LoadOptions& options = {}) {
-  return parse_hardware(text, "hw.yaml", options);
-}
-
-std::string faults(const std::string& text) {
-  try {
-    const Loaded loaded = load(text);
-    std::string out;
-    for (const Diagnostic& d : loaded.warnings) out += to_string(d) + "\n";
-    return out;
-  } catch (const InputError& error) {
-    return error.what();
-  }
-}
 
 TEST(OwnForm, SaysEverything) {
   const Hardware h = load(kEverything).hardware;

@@ -22,6 +22,10 @@ Array<T> random_array(Shape shape, std::uint64_t stream) {
   return a;
 }
 
+inline Array<double> row(std::vector<double> values) {
+  return {{static_cast<std::int64_t>(values.size())}, std::move(values)};
+}
+
 // A small pseudo-random integer in [low, high].
 inline std::int64_t pick(std::uint64_t stream, std::uint64_t draw, std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(random_uniform(11, stream, draw) * static_cast<double>(high - low + 1));

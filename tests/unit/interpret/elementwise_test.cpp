@@ -7,8 +7,6 @@ namespace {
 
 using V = std::vector<double>;
 
-Array<double> row(V values) { return {{static_cast<std::int64_t>(values.size())}, std::move(values)}; }
-
 V combine(BinaryKind kind, V a, V b, Element element = Element::F32) {
   const Array<double> left = row(std::move(a)), right = row(std::move(b));
   return evaluate_one<double>(Binary{kind}, {&left, &right}, element).data;

@@ -5,11 +5,10 @@
 namespace monet {
 namespace {
 
+using V = std::vector<double>;
+
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-Array<double> row(std::vector<double> values) {
-  return {{static_cast<std::int64_t>(values.size())}, std::move(values)};
-}
 std::vector<double> apply_to(const Unary& op, std::vector<double> x) {
   const Array<double> in = row(std::move(x));
   return evaluate_one<double>(op, {&in}).data;
@@ -41,7 +40,6 @@ TEST(UnaryValues, EqualTorch) {
 }
 
 TEST(UnaryValues, ByHand) {
-  using V = std::vector<double>;
   EXPECT_EQ(apply_to({UnaryKind::Relu}, {-2, 0, 3}), (V{0, 0, 3}));
   EXPECT_EQ(apply_to({UnaryKind::LeakyRelu, 0.5}, {-2, 0, 3}), (V{-1, 0, 3}));
   EXPECT_EQ(apply_to({UnaryKind::HardSigmoid, 0.25, 0.5}, {-3, -1, 1, 3}), (V{0, 0.25, 0.75, 1}));
@@ -76,7 +74,6 @@ TEST(UnaryValues, DoNotOverflowWhereTheResultIsFinite) {
 TEST(UnaryMask, SaysWhereTheSlopeIsTheLargerOne) {
   const Array<double> x = row({-2, -1, 0, 1, 2, 3});
   const auto mask = [&](const Unary& op) { return evaluate_all<double>(op, {&x})[1].data; };
-  using V = std::vector<double>;
   EXPECT_EQ(mask({UnaryKind::Relu}), (V{0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(mask({UnaryKind::LeakyRelu, 0.1}), (V{0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(mask({UnaryKind::Clip, -1, 2}), (V{0, 0, 1, 1, 0, 0}));  // without its ends, as torch's hardtanh

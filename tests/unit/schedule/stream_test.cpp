@@ -10,9 +10,9 @@ namespace {
 constexpr std::uint32_t kInput = 0, kWeight = 1, kOutput = 2;
 
 // Two cores and an off-chip memory, 8 bits a cycle between any two; tiles of a chain of layers, each with a weight.
-class Chain {
+class StreamChain {
  public:
-  explicit Chain(std::int64_t core_bits) {
+  explicit StreamChain(std::int64_t core_bits) {
     p.slots = {"I1", "I2", "O"};
     p.operands = {"I", "W", "O"};
     p.dimensions = {"OY"};
@@ -73,7 +73,7 @@ class Chain {
 };
 
 TEST(Stream, BringsWhatATileNeedsBeforeItRuns) {
-  Chain chain(10'000);
+  StreamChain chain(10'000);
   chain.add(0, 100, 240);
   const StreamResult r = run_stream(chain.p);
   ASSERT_EQ(r.failure, "");
@@ -97,7 +97,7 @@ TEST(Stream, BringsWhatATileNeedsBeforeItRuns) {
 }
 
 TEST(Stream, SendsOutputsFromCoreToCore) {
-  Chain chain(10'000);
+  StreamChain chain(10'000);
   chain.add(0, 100, 240);
   chain.add(1, 50, 80);
   const StreamResult r = run_stream(chain.p);
@@ -115,7 +115,7 @@ TEST(Stream, SendsOutputsFromCoreToCore) {
 }
 
 TEST(Stream, EvictsWhatIsNeededLeastAndSavesItFirst) {
-  Chain chain(700);
+  StreamChain chain(700);
   chain.add(0, 10, 400);
   chain.add(1, 10, 80);
   chain.add(0, 10, 80, 500);  // its weights do not fit beside the first tile's output
@@ -132,10 +132,10 @@ TEST(Stream, EvictsWhatIsNeededLeastAndSavesItFirst) {
 }
 
 TEST(Stream, SaysWhyThereIsNoSchedule) {
-  Chain chain(300);
+  StreamChain chain(300);
   chain.add(0, 100, 400);
   EXPECT_EQ(run_stream(chain.p).failure, "tensor O of tile 0 of layer 0 (400 bits) is larger than sram (300 bits)");
-  Chain circle(10'000);
+  StreamChain circle(10'000);
   circle.add(0, 100, 80);
   circle.add(0, 100, 80);
   circle.p.edges.push_back({1, 0, kInput});

@@ -6,7 +6,7 @@ namespace monet::schedule {
 namespace {
 
 // Three nodes in a chain: tile i of each makes block 10 · node + i of block i of the node before.
-struct Chain {
+struct TileChain {
   std::vector<GroupTile> tiles{};
   std::vector<TileAccess> accesses{};
   void add(std::uint32_t node, std::vector<std::uint32_t> reads, std::uint32_t writes) {
@@ -19,7 +19,7 @@ struct Chain {
 
 TEST(TileOrder, SumsOfSeveralCoresTakeTurns) {
   // Node 1 sums up what node 0 makes on two cores, one tile of each in turn; its last tile and node 2 need both sums.
-  Chain c;
+  TileChain c;
   for (std::uint32_t i = 0; i < 6; ++i) c.add(0, {}, i);
   for (std::uint32_t i = 0; i < 6; ++i) c.add(1, {i, 10 + i % 2}, 10 + i % 2);
   c.add(1, {10, 11}, 12);
@@ -33,7 +33,7 @@ TEST(TileOrder, SumsOfSeveralCoresTakeTurns) {
 
 TEST(TileOrder, DepthFirstDecidesUnitsInTheOrderOfTime) {
   // Each tile of node 1 needs two of node 0: one after the other on its core, while the other core does the same.
-  Chain c;
+  TileChain c;
   for (std::uint32_t i = 0; i < 4; ++i) c.add(0, {}, i);
   c.add(1, {0, 1}, 10);
   c.add(1, {2, 3}, 11);
@@ -46,7 +46,7 @@ TEST(TileOrder, DepthFirstDecidesUnitsInTheOrderOfTime) {
 }
 
 TEST(TileOrder, InterleavedTakesOneTileOfEveryNodeInTurn) {
-  Chain c;
+  TileChain c;
   for (std::uint32_t n = 0; n < 3; ++n)
     for (std::uint32_t i = 0; i < 3; ++i)
       c.add(n, n == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{10 * (n - 1) + i}, 10 * n + i);
@@ -56,7 +56,7 @@ TEST(TileOrder, InterleavedTakesOneTileOfEveryNodeInTurn) {
 
 TEST(TileOrder, InterleavedTakesSidewaysBranchesInTheirTurn) {
   // Node 1 and node 2 both read node 0, and nobody reads them: depth first would finish node 2 before node 1.
-  Chain c;
+  TileChain c;
   for (std::uint32_t i = 0; i < 2; ++i) c.add(0, {}, i);
   for (std::uint32_t i = 0; i < 2; ++i) c.add(1, {i}, 10 + i);
   for (std::uint32_t i = 0; i < 2; ++i) c.add(2, {10 + i}, 20 + i);
@@ -67,7 +67,7 @@ TEST(TileOrder, InterleavedTakesSidewaysBranchesInTheirTurn) {
 }
 
 TEST(TileOrder, PipelinedIsOneTileBehindForEveryChangeOfTheCore) {
-  Chain c;
+  TileChain c;
   for (std::uint32_t n = 0; n < 4; ++n)
     for (std::uint32_t i = 0; i < 3; ++i)
       c.add(n, n == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{10 * (n - 1) + i}, 10 * n + i);
@@ -78,7 +78,7 @@ TEST(TileOrder, PipelinedIsOneTileBehindForEveryChangeOfTheCore) {
 }
 
 TEST(TileOrder, PipelinedIsBehindByATileOfTheCoarsestNode) {
-  Chain c;
+  TileChain c;
   for (std::uint32_t i = 0; i < 3; ++i) c.add(0, {}, i);
   for (std::uint32_t i = 0; i < 6; ++i) c.add(1, {i / 2}, 10 + i);
   for (GroupTile& tile : c.tiles) tile.unit = tile.node;
@@ -87,8 +87,8 @@ TEST(TileOrder, PipelinedIsBehindByATileOfTheCoarsestNode) {
 }
 
 // Before, between and after: short, long, short, the first and the last on one unit.
-Chain with_work_before_and_after(std::uint32_t count) {
-  Chain c;
+TileChain with_work_before_and_after(std::uint32_t count) {
+  TileChain c;
   for (std::uint32_t n = 0; n < 3; ++n)
     for (std::uint32_t i = 0; i < count; ++i)
       c.add(n, n == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{100 * (n - 1) + i}, 100 * n + i);
@@ -100,7 +100,7 @@ Chain with_work_before_and_after(std::uint32_t count) {
 }
 
 TEST(TileOrder, OverlappedPreparesTheNextWhileTheLongestRuns) {
-  const Chain c = with_work_before_and_after(3);
+  const TileChain c = with_work_before_and_after(3);
   EXPECT_EQ(order_tiles(c.tiles, c.accesses, 3, plan::Order::DepthFirst),
             (std::vector<std::uint32_t>{0, 3, 6, 1, 4, 7, 2, 5, 8}));
   // While 3 runs, 1 is made ready for 4, but not 2 for 5.
@@ -109,7 +109,7 @@ TEST(TileOrder, OverlappedPreparesTheNextWhileTheLongestRuns) {
 }
 
 TEST(TileOrder, OverlappedIsDepthFirstOnOneUnit) {
-  Chain c = with_work_before_and_after(20);
+  TileChain c = with_work_before_and_after(20);
   for (GroupTile& tile : c.tiles) tile.unit = 0;
   EXPECT_EQ(order_tiles(c.tiles, c.accesses, 3, plan::Order::Overlapped),
             order_tiles(c.tiles, c.accesses, 3, plan::Order::DepthFirst));
@@ -117,7 +117,7 @@ TEST(TileOrder, OverlappedIsDepthFirstOnOneUnit) {
 
 TEST(TileOrder, OverlappedKeepsAStepAheadWhateverTheTimes) {
   // A step is a tile on each of the units of the longest node: two here.
-  Chain c = with_work_before_and_after(40);
+  TileChain c = with_work_before_and_after(40);
   for (std::uint32_t i = 0; i < 40; ++i) c.tiles[40 + i].unit = 1 + i % 2;
   const auto order = order_tiles(c.tiles, c.accesses, 3, plan::Order::Overlapped);
   ASSERT_EQ(order.size(), 120u);
@@ -131,7 +131,7 @@ TEST(TileOrder, OverlappedKeepsAStepAheadWhateverTheTimes) {
 
 TEST(TileOrder, InterleavedWaitsForHalosAndFollowsShares) {
   // Four tiles beside two, the second of which needs the last of the four; the first needs the third.
-  Chain c;
+  TileChain c;
   for (std::uint32_t i = 0; i < 4; ++i) c.add(0, {}, i);
   c.add(1, {0, 1, 2}, 10);
   c.add(1, {2, 3}, 11);

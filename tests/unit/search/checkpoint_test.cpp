@@ -12,8 +12,8 @@
 namespace monet::search {
 namespace {
 
-struct Fixture {
-  explicit Fixture(const char* model, const char* chip_name, const CheckpointOptions& options = {})
+struct OnChip {
+  explicit OnChip(const char* model, const char* chip_name, const CheckpointOptions& options = {})
       : hardware(hardware::find_hardware(chip_name).hardware), chip(plan::chip_of(hardware)) {
     Setting setting{chip, hardware, {}};
     setting.costs.cache = &cache;
@@ -26,7 +26,7 @@ struct Fixture {
 };
 
 TEST(Checkpointing, DecidesOnWhatIsSavedAndCanBeRebuilt) {
-  const Fixture f("mlp:in=16,hidden=8,layers=3,classes=4", "fusemax");
+  const OnChip f("mlp:in=16,hidden=8,layers=3,classes=4", "fusemax");
   for (const SavedActivation& a : f.search->activations()) EXPECT_GT(a.bytes, 0) << a.name;
   // Three hidden layers, each saved once; the input is no decision.
   EXPECT_GE(f.search->activations().size(), 3u);
@@ -34,7 +34,7 @@ TEST(Checkpointing, DecidesOnWhatIsSavedAndCanBeRebuilt) {
 }
 
 TEST(Checkpointing, ForgetsWhatItIsToldTo) {
-  const Fixture f("mlp:in=16,hidden=8,layers=3,classes=4", "fusemax");
+  const OnChip f("mlp:in=16,hidden=8,layers=3,classes=4", "fusemax");
   const std::size_t count = f.search->activations().size();
   const Graph kept = f.search->subject(solve::Choices(count, 0)).graph;
   const Graph rebuilt = f.search->subject(solve::Choices(count, 1)).graph;
@@ -52,7 +52,7 @@ TEST(Checkpointing, ForgetsWhatItIsToldTo) {
 }
 
 TEST(Checkpointing, GivesTheFiguresOfAPlainEvaluation) {
-  const Fixture f("resnet18:image=32,classes=10,width=8", "tpu_like_quad_core");
+  const OnChip f("resnet18:image=32,classes=10,width=8", "tpu_like_quad_core");
   const std::size_t count = f.search->activations().size();
   std::vector<solve::Choices> decisions{solve::Choices(count, 0), solve::Choices(count, 1), solve::Choices(count, 0)};
   for (std::size_t i = 0; i < count; i += 3) decisions[2][i] = 1;
@@ -75,8 +75,8 @@ TEST(Checkpointing, GivesTheFiguresOfAPlainEvaluation) {
 }
 
 TEST(Checkpointing, LeavesSmallActivationsAlone) {
-  const Fixture all("resnet18:image=32,classes=10,width=8", "fusemax");
-  const Fixture large("resnet18:image=32,classes=10,width=8", "fusemax", {.least_share = 0.01});
+  const OnChip all("resnet18:image=32,classes=10,width=8", "fusemax");
+  const OnChip large("resnet18:image=32,classes=10,width=8", "fusemax", {.least_share = 0.01});
   EXPECT_LT(large.search->activations().size(), all.search->activations().size());
   EXPECT_EQ(large.search->saved_bytes(), all.search->saved_bytes());
   for (const SavedActivation& a : large.search->activations()) EXPECT_GE(a.bytes, 0.01 * all.search->saved_bytes());

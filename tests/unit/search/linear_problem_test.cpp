@@ -17,8 +17,8 @@ namespace {
 const char* const kModels[] = {"mlp:in=16,hidden=8,layers=3,classes=4", "resnet18:image=32,classes=10,width=8",
                                "gpt2-mini", "mobilenet_v3_small:image=64"};
 
-struct Fixture {
-  Fixture(const char* model, double least_share, bool has_free_views = false, SavePolicy policy = SavePolicy::Lean)
+struct Linearised {
+  Linearised(const char* model, double least_share, bool has_free_views = false, SavePolicy policy = SavePolicy::Lean)
       : graph(make_training(build_model(model, 2), {.policy = policy}).graph) {
     const Uses u = uses(graph);
     double all = 0;
@@ -44,7 +44,7 @@ struct Fixture {
 TEST(LinearProblem, CostsSumUpToThoseOfTheNodes) {
   for (const char* model : kModels)
     for (const double least_share : {0.0, 0.01, 0.1}) {
-      const Fixture f(model, least_share);
+      const Linearised f(model, least_share);
       double cycles = 0, energy = 0, merged_cycles = 0, merged_energy = 0;
       for (std::size_t n = 0; n < f.graph.nodes.size(); ++n)
         if (f.graph.nodes[n].phase != Phase::Update) cycles += f.costs.cycles[n], energy += f.costs.energy_pj[n];
@@ -56,7 +56,7 @@ TEST(LinearProblem, CostsSumUpToThoseOfTheNodes) {
 
 TEST(LinearProblem, StepsReadEarlierOnesAndBackwardComesLast) {
   for (const char* model : kModels) {
-    const Fixture f(model, 0.01);
+    const Linearised f(model, 0.01);
     ASSERT_EQ(f.problem.step_of.size(), f.activations.size());
     bool has_turned = false;
     for (std::uint32_t s = 0; s < f.problem.steps.size(); ++s) {
@@ -77,13 +77,13 @@ TEST(LinearProblem, StepsReadEarlierOnesAndBackwardComesLast) {
 }
 
 TEST(LinearProblem, OfAnMlpIsAChain) {
-  const Fixture f("mlp:in=16,hidden=8,layers=3,classes=4", 0.01);
+  const Linearised f("mlp:in=16,hidden=8,layers=3,classes=4", 0.01);
   for (std::uint32_t s = 1; s < f.problem.steps.size() && !f.problem.steps[s].is_backward; ++s)
     EXPECT_EQ(f.problem.steps[s].inputs, std::vector{s - 1}) << f.problem.steps[s].name;
 }
 
 // The costs of the clones that the rewrite adds to an iteration.
-double rewritten_cost(const Fixture& f, const std::vector<TensorId>& dropped) {
+double rewritten_cost(const Linearised& f, const std::vector<TensorId>& dropped) {
   std::map<std::string, double> cost;
   for (std::size_t n = 0; n < f.graph.nodes.size(); ++n) cost[f.graph.nodes[n].name] = f.costs.cycles[n];
   double sum = 0;
@@ -96,7 +96,7 @@ double rewritten_cost(const Fixture& f, const std::vector<TensorId>& dropped) {
 TEST(LinearProblem, RebuildingCostsWhatTheRewriteAdds) {
   for (const char* model : kModels)
     for (const double least_share : {0.0, 0.01}) {
-      const Fixture f(model, least_share, true, least_share == 0 ? SavePolicy::Torch : SavePolicy::Lean);
+      const Linearised f(model, least_share, true, least_share == 0 ? SavePolicy::Torch : SavePolicy::Lean);
       const double once = rebuilding_result(f.problem, std::vector<bool>(f.problem.steps.size(), true)).figures.cycles;
       for (std::uint64_t seed = 0; seed < 8; ++seed) {
         solve::Random random(3, seed, 0);

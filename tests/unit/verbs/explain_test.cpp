@@ -12,7 +12,7 @@
 namespace monet {
 namespace {
 
-constexpr const char* kConv = "conv:k=32,c=32,oy=14,ox=14,fy=3,fx=3";
+constexpr const char* kUnpaddedConv = "conv:k=32,c=32,oy=14,ox=14,fy=3,fx=3";
 
 Explanation of(const std::string& layer, const std::string& what, const MapRequest& map) {
   return explain({.run = layer, .what = what, .map = map});
@@ -32,7 +32,7 @@ TEST(Explain, PartsSumToTheTotals) {
         MapRequest map{.hardware = chip, .quirks = quirks};
         map.lpf = "4";
         map.layer.phase = phase;
-        const Explanation x = of(kConv, "stall", map);
+        const Explanation x = of(kUnpaddedConv, "stall", map);
         const cost::Evaluation& e = x.map.layers[0].mapped.value().evaluation;
         EXPECT_NEAR(e.latency, sum(x.bound.latency), 1e-9 * e.latency);
         EXPECT_NEAR(e.energy_pj, sum(x.bound.energy), 1e-9 * e.energy_pj);
