@@ -75,7 +75,7 @@ int run(std::size_t threads, std::size_t count) {
       const double a = cpu_seconds();
       const search::Subject subject = problem.subject(decisions[i]);
       const double b = cpu_seconds();
-      plan::decide(subject.graph, subject.facts, chip, problem.plan(subject));
+      plan::decide(subject.graph, subject.facts, chip, problem.plan(subject, decisions[i]));
       const double d = cpu_seconds();
       problem.figures(decisions[i]);
       all += cpu_seconds() - d;

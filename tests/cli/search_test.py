@@ -129,6 +129,27 @@ class Checkpoints(Commands):
         words = {word for point in result["points"] for word in point["decision"].values()}
         self.assertEqual({"recompute", "recompute_each", "recompute_tiles", "spill", "f8e4m3"}, words)
 
+    def test_fusion_tiles_cores_and_batch_are_decided_together_with_it(self):
+        model, chip = ("mlp:in=64,hidden=64,layers=4,classes=8", "--batch", "32"), "tpu_like_quad_core"
+        also = ("--also", "fusion=2,4", "--also", "tiles=0.5,2", "--also", "cores=latency", "--also", "batch=16")
+        result = self.result("checkpoint", *model, "--on", chip, *also, "--evaluations", "60", "--out", "run")
+        self.assertEqual([("batch", 2), ("fusion", 3), ("cores", 2), ("tiles", 3)],
+                         [(a["name"], len(a["alternatives"])) for a in result["axes"]])
+        self.assertIn("latency_cycles_per_sample", result["reference"])
+        for axis in result["axes"]:  # everything was tried
+            self.assertEqual(set(axis["alternatives"]), {p["ways"][axis["name"]] for p in result["points"]})
+        by_sample = []
+        for index in result["front"]:
+            point, batch = result["points"][index], result["points"][index]["ways"]["batch"]
+            by_sample.append(tuple(point[k] / int(batch) for k in ("latency_cycles", "energy_pj")) + (point["peak_total_bytes"],))
+            evaluated = self.result("evaluate", model[0], "--batch", batch, "--on", chip, "--plan", f"run/plans/{index}.yaml")
+            for key in ("latency_cycles", "energy_pj", "peak_total_bytes"):
+                self.assertEqual(point[key], evaluated[key], point["ways"])
+        for a, b in itertools.permutations(by_sample, 2):
+            self.assertFalse(all(x <= y for x, y in zip(a, b)) and a != b, (a, b))
+        again = self.result("checkpoint", *model, "--on", chip, *also, "--evaluations", "60", "--out", "run", "--resume", "--threads", "1")
+        self.assertEqual(result, again)
+
     def test_groups_of_a_plan_are_kept(self):
         self.ok("fuse", *self.MODEL[:3], "--on", CHIP, "--out", "fused")
         fused = self.result("evaluate", *self.MODEL[:3], "--on", CHIP, "--plan", "fused/plan.yaml")
@@ -194,6 +215,10 @@ class Checkpoints(Commands):
                                    (("--least-share", "2"), "from 0 to 1"),
                                    (("--resume",), "name the folder"),
                                    (("--mode", "inference"), "an inference saves nothing"),
+                                   (("--also", "fuse=2"), "unknown value 'fuse=2'"),
+                                   (("--also", "tiles=none"), "tiles: 'none' is no number from"),
+                                   (("--also", "batch=64"), "batch 64 is there already"),
+                                   (("--also", "cores=area"), "latency or energy"),
                                    (("--train", "none"), "nothing is trained")):
             self.assertIn(message, self.refused("checkpoint", *self.FEW, "--on", CHIP, *arguments))
 

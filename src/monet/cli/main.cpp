@@ -416,6 +416,9 @@ int parse_and_run(int argc, char** argv) {
                    "what may be done beside keeping: recompute, recompute_each, recompute_tiles, spill, a format "
                    "(f8e4m3, …), between commas")
       ->capture_default_str();
+  checkpoint->add_option("--also", checkpoint_command.request.also,
+                         "decided together with it: fusion=LIMITS, tiles=TIMES, cores=latency,energy, batch=SIZES "
+                         "(docs/checkpoint.md)");
   checkpoint->add_option("--least-share", checkpoint_share,
                          "activations below this part of all saved bytes are kept (default 0.001)");
   checkpoint

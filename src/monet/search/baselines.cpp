@@ -37,8 +37,9 @@ class Origins {
 NodeCosts node_costs(const Checkpointing& problem) {
   const Graph& training = problem.training();
   NodeCosts costs{std::vector<double>(training.nodes.size(), 0), std::vector<double>(training.nodes.size(), 0)};
-  const Subject subject = problem.subject(Choices(problem.activations().size(), 0));
-  const Evaluated evaluated = evaluate(problem.setting(), subject, problem.plan(subject));
+  const Choices kept = problem.all_of(plan::Saving::Keep);
+  const Subject subject = problem.subject(kept);
+  const Evaluated evaluated = evaluate(problem.setting(), subject, problem.plan(subject, kept));
   const auto* e = std::get_if<schedule::Evaluation>(&evaluated.outcome);
   const Origins origins(training);
   for (std::size_t n = 0; n < subject.graph.nodes.size(); ++n) {
@@ -110,7 +111,7 @@ class Baselines {
 
   void add(const std::vector<Fate>& fates, std::string words, bool is_proven, double gap) {
     const Choices rebuilt = all_rebuilt(problem_), spilled = problem_.all_of(plan::Saving::Spill);
-    Choices decision(fates.size(), 0);
+    Choices decision = problem_.all_of(plan::Saving::Keep);
     for (std::size_t i = 0; i < fates.size(); ++i) {
       if (fates[i] == Fate::Rebuild) decision[i] = rebuilt[i];
       if (fates[i] == Fate::Spill) decision[i] = spilled[i];
@@ -125,7 +126,7 @@ class Baselines {
   // What each activation costs if it alone is forgotten, by the whole scheduler, as if such costs would add up.
   void add_knapsacks() {
     const std::size_t count = problem_.activations().size();
-    std::vector<Choices> singles{Choices(count, 0)};
+    std::vector<Choices> singles{problem_.all_of(plan::Saving::Keep)};
     const Choices rebuilt = all_rebuilt(problem_);
     for (std::size_t i = 0; i < count; ++i) {
       singles.push_back(singles[0]);
@@ -169,10 +170,11 @@ std::vector<std::string> baseline_names(bool quick) {
 }
 
 std::vector<Baseline> singles_and_pairs(const Checkpointing& problem) {
-  const Choices kept(problem.activations().size(), 0), rebuilt = all_rebuilt(problem);
+  const Choices kept = problem.all_of(plan::Saving::Keep), rebuilt = all_rebuilt(problem);
   std::vector<Baseline> out{{"pairs", "none", kept}};
-  for (std::size_t i = 0; i < kept.size(); ++i)
-    for (std::size_t j = i; j < kept.size(); ++j) {
+  const std::size_t count = problem.activations().size();
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = i; j < count; ++j) {
       if (rebuilt[i] == 0 || rebuilt[j] == 0) continue;
       Choices decision = kept;
       decision[i] = rebuilt[i];
@@ -200,12 +202,12 @@ LinearProblem linear_model(const Checkpointing& problem) {
 
 Guide guide_of(const Checkpointing& problem, std::size_t threads) {
   const LinearProblem linear = linear_model(problem);
-  Guide out{.related = related_activations(linear), .threads = threads};
+  Guide out{.related = related_activations(linear), .axes = problem.axes().size(), .threads = threads};
   out.expected = [&problem, linear](const Choices& decision) {
     std::vector<bool> is_kept(linear.steps.size(), true);
     std::size_t next = 0;
     const std::vector<plan::SavedPlan> savings = problem.savings(decision);
-    for (std::size_t i = 0; i < decision.size(); ++i) {
+    for (std::size_t i = 0; i < linear.step_of.size(); ++i) {
       if (decision[i] == 0) continue;
       const plan::Saving saving = savings[next++].saving;
       if (saving != plan::Saving::Spill && saving != plan::Saving::Narrow) is_kept[linear.step_of[i]] = false;

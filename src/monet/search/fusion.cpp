@@ -41,6 +41,21 @@ std::string_view name(FusionObjective objective) {
   return "";
 }
 
+std::vector<NodeCost> fusion_costs(const plan::Chip& chip, const Evaluated& evaluated) {
+  const auto& e = std::get<schedule::Evaluation>(evaluated.outcome);
+  std::vector<NodeCost> out(e.nodes.size());
+  for (std::size_t n = 0; n < out.size(); ++n) {
+    const std::vector<std::uint32_t>& cores = evaluated.decided.nodes[n].cores;
+    if (cores.empty()) continue;
+    const plan::CoreOnChip& core = chip.cores[cores.front()];
+    const bool on_array = e.nodes[n].macs > 0 || !core.vector;
+    out[n] = {.cycles = e.nodes[n].busy / static_cast<double>(cores.size()),
+              .unit = (on_array ? core.array : core.vector).value_or(plan::UnitId{}).value,
+              .energy_pj = e.nodes[n].energy_pj};
+  }
+  return out;
+}
+
 Fusion fuse(const FusionInput& input) {
   const Deadline deadline = input.seconds < 1e9 ? Deadline(input.seconds) : Deadline();
   const FusionGraph graph = fusion_graph(input.graph, input.facts, input.chip, input.rules);

@@ -6,6 +6,7 @@
 #include "monet/search/fusion_candidates.h"
 #include "monet/search/fusion_graph.h"
 #include "monet/search/fusion_rules.h"
+#include "monet/search/subject.h"
 
 namespace monet::search {
 
@@ -26,6 +27,9 @@ struct NodeCost {
   std::uint32_t unit = 0;
   double energy_pj = 0;
 };
+
+// As an evaluation has it, which must have been possible.
+std::vector<NodeCost> fusion_costs(const plan::Chip& chip, const Evaluated& evaluated);
 
 struct FusionInput {
   const Graph& graph;  // every node a single work

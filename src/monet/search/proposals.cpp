@@ -81,7 +81,7 @@ class Guesses {
     return out;
   }
   static std::vector<double> numbers_of(const Figures& f, const CheckpointGoal& goal) {
-    std::vector<double> out{f.latency_cycles, f.energy_pj};
+    std::vector<double> out{f.latency_cycles / f.samples, f.energy_pj / f.samples};
     if (goal.store || f.stretch_bytes.empty())
       out.push_back(goal.peak(f));
     else
@@ -145,7 +145,7 @@ class Leads {
 }  // namespace
 
 Proposals::Proposals(std::vector<std::uint16_t> choices, Guide guide, const CheckpointGoal& goal)
-    : choices_(std::move(choices)), guide_(std::move(guide)), goal_(goal), likeness_(guide_.related) {}
+    : choices_(std::move(choices)), guide_(std::move(guide)), goal_(goal), likeness_(guide_.related, guide_.axes) {}
 
 std::vector<Choices> Proposals::operator()(const std::vector<CheckpointPoint>& points,
                                            const solve::Archive<Choices>& archive, std::size_t wanted,

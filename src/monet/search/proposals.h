@@ -19,6 +19,7 @@ struct CheckpointPoint {
 struct Guide {
   // By activation: the earlier ones whose rebuilding has to do with its own.
   std::vector<std::vector<std::uint32_t>> related{};
+  std::size_t axes = 0;  // decisions behind those on activations, which change everything
   // Cycles and energy that a simpler model expects; guesses learn what it misses.
   std::function<std::pair<double, double>(const solve::Choices&)> expected{};
   std::size_t threads = 0;  // do not change the result

@@ -39,6 +39,7 @@ struct Figures {
   std::vector<double> peak_bytes{};                     // by store of the chip
   std::vector<double> stretch_bytes{};                  // where it is asked for: see stretches.h
   std::size_t groups = 0, tiles = 0;
+  double samples = 1;  // that latency and energy are for, where several numbers of them are compared
   bool operator==(const Figures&) const = default;
 };
 Figures figures_of(const plan::Chip& chip, const plan::Decided& decided,

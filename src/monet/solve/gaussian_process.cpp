@@ -41,7 +41,8 @@ void solve_upper(const std::vector<double>& factor, std::vector<double>& vector)
 
 }  // namespace
 
-Likeness::Likeness(std::vector<std::vector<std::uint32_t>> related) : related_(std::move(related)) {
+Likeness::Likeness(std::vector<std::vector<std::uint32_t>> related, std::size_t axes)
+    : related_(std::move(related)), axes_(axes) {
   for (std::size_t d = 0; d < related_.size(); ++d)
     for (const std::uint32_t other : related_[d]) MONET_ASSERT(other < d, "related to earlier decisions");
   if (!related_.empty()) whole_ = chains([](std::size_t) { return true; });
@@ -63,8 +64,10 @@ double Likeness::chains(const Agree& agree) const {
 }
 
 double Likeness::operator()(const Choices& a, const Choices& b) const {
-  MONET_ASSERT(a.size() == related_.size() && b.size() == a.size(), "genomes of these decisions");
-  return chains([&](std::size_t d) { return a[d] == b[d]; }) / whole_;
+  MONET_ASSERT(a.size() == related_.size() + axes_ && b.size() == a.size(), "genomes of these decisions");
+  double share = 1;
+  for (std::size_t d = related_.size(); d < a.size(); ++d) share *= a[d] == b[d] ? 1 : 0.5;
+  return share * chains([&](std::size_t d) { return a[d] == b[d]; }) / whole_;
 }
 
 GaussianProcess::GaussianProcess(const Likeness& likeness, std::vector<Choices> known)

@@ -12,8 +12,9 @@ namespace monet::solve {
 // decisions that have nothing to do with each other add up, and related ones may do together what none does alone.
 class Likeness {
  public:
-  // By decision: the earlier ones that it is related to.
-  explicit Likeness(std::vector<std::vector<std::uint32_t>> related);
+  // By decision: the earlier ones that it is related to. `axes`: decisions that follow and change everything: genomes
+  // that differ in one are half as alike.
+  explicit Likeness(std::vector<std::vector<std::uint32_t>> related, std::size_t axes = 0);
 
   double operator()(const Choices& a, const Choices& b) const;
 
@@ -25,6 +26,7 @@ class Likeness {
   double chains(const Agree& agree) const;
 
   std::vector<std::vector<std::uint32_t>> related_;
+  std::size_t axes_;
   double whole_ = 1;  // of equal genomes
 };
 

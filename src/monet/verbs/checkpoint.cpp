@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "monet/base/file.h"
@@ -83,6 +84,7 @@ class Stored {
               .offchip_bytes = v[4]};
     f.groups = static_cast<std::size_t>(v[5]);
     f.tiles = static_cast<std::size_t>(v[6]);
+    f.samples = v[7];
     const auto stretches = v.begin() + kOwn + static_cast<std::ptrdiff_t>(stores_);
     f.peak_bytes.assign(v.begin() + kOwn, stretches);
     f.stretch_bytes.assign(stretches, v.end());
@@ -95,7 +97,7 @@ class Stored {
       store::RunStore::Row row{.key = key_of(p.decision)};
       if (f.is_possible) {
         row.values = {f.latency_cycles, f.energy_pj,      f.peak_total_bytes, f.peak_offchip_bytes,
-                      f.offchip_bytes,  double(f.groups), double(f.tiles)};
+                      f.offchip_bytes,  double(f.groups), double(f.tiles),    f.samples};
         row.values.insert(row.values.end(), f.peak_bytes.begin(), f.peak_bytes.end());
         row.values.insert(row.values.end(), f.stretch_bytes.begin(), f.stretch_bytes.end());
       } else {
@@ -107,11 +109,12 @@ class Stored {
   }
 
  private:
-  static constexpr std::ptrdiff_t kOwn = 7;
+  static constexpr std::ptrdiff_t kOwn = 8;
 
   static std::vector<std::string> columns(const plan::Chip& chip, std::size_t stretches) {
     std::vector<std::string> out{
-        "latency_cycles", "energy_pj", "peak_total_bytes", "peak_offchip_bytes", "offchip_bytes", "groups", "tiles"};
+        "latency_cycles", "energy_pj", "peak_total_bytes", "peak_offchip_bytes", "offchip_bytes",
+        "groups",         "tiles",     "samples"};
     for (const plan::Store& s : chip.machine.stores) out.push_back("peak_bytes:" + s.name);
     for (std::size_t k = 0; k < stretches; ++k) out.push_back(fmt::format("stretch_bytes:{}", k));
     return out;
@@ -125,6 +128,52 @@ class Stored {
   std::size_t stores_;
   store::RunStore store_;
 };
+
+// What --also asks for.
+struct Also {
+  std::vector<std::uint32_t> limits{};
+  std::vector<double> tiles{};
+  std::vector<std::string> cores{};
+  std::vector<std::int64_t> batches{};
+};
+Also also_by(const std::vector<std::string>& texts) {
+  const std::vector<std::string> kinds{"fusion", "tiles", "cores", "batch"};
+  Also out;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const std::string kind = text.substr(0, equals);
+    if (equals == std::string::npos || std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+      refuse("--also", fmt::format("unknown value '{}'", text.substr(0, 60)),
+             did_you_mean(kind, kinds, "fusion=6,8, tiles=0.5,2, cores=latency,energy or batch=16,32"));
+    for (std::size_t at = equals; at < text.size();) {
+      const std::size_t end = std::min(text.find(',', at + 1), text.size());
+      const std::string word = text.substr(at + 1, end - at - 1);
+      at = end;
+      const auto number = [&](double least, double most) {
+        double value = 0;
+        const auto [last, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+        if (error != std::errc{} || last != word.data() + word.size() || !(value >= least && value <= most))
+          refuse("--also", fmt::format("{}: '{}' is no number from {} to {}", kind, word.substr(0, 60), least, most));
+        return value;
+      };
+      const auto whole = [&](double most) {
+        const double value = number(1, most);
+        if (value != std::floor(value)) refuse("--also", fmt::format("{}: {} is no whole number", kind, word));
+        return static_cast<std::int64_t>(value);
+      };
+      if (kind == "fusion") out.limits.push_back(static_cast<std::uint32_t>(whole(1000)));
+      if (kind == "tiles") out.tiles.push_back(number(1.0 / 64, 64));
+      if (kind == "batch") out.batches.push_back(whole(1 << 20));
+      if (kind == "cores") {
+        if (word != "latency" && word != "energy")
+          refuse("--also", fmt::format("cores: unknown value '{}'", word.substr(0, 60)),
+                 "latency or energy: what they are best by");
+        out.cores.push_back(word);
+      }
+    }
+  }
+  return out;
+}
 
 class Checkpointer {
  public:
@@ -174,10 +223,17 @@ class Checkpointer {
     run_.warnings.insert(run_.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
     run_.inputs = prepared.inputs;
     for (const DocumentInput& input : document_inputs(*run_.loaded)) run_.inputs.push_back(input);
-    search::CheckpointOptions options{.decompose = {.im2col_weight_gradient = request_.evaluate.im2col_weight_gradient},
-                                      .allowed = allowed_by(request_.decide),
-                                      .least_share = request_.least_share,
-                                      .threads = request_.evaluate.threads};
+    const search::CheckpointOptions options{
+        .decompose = {.im2col_weight_gradient = request_.evaluate.im2col_weight_gradient},
+        .allowed = allowed_by(request_.decide),
+        .least_share = request_.least_share,
+        .threads = request_.evaluate.threads};
+    also_ = also_by(request_.also);
+    search::WayOptions ways{.limits = also_.limits,
+                            .tiles = also_.tiles,
+                            .cores = also_.cores,
+                            .threads = request_.evaluate.threads,
+                            .deadline = request_.watch.deadline};
     if (!request_.evaluate.plan.empty() || !request_.evaluate.stacks.empty()) {
       std::vector<std::string> layers;
       for (const Node& node : prepared.graph.nodes)
@@ -189,10 +245,25 @@ class Checkpointer {
       // Says where the plan is wrong, if it is.
       plan::decide(single, facts, *run_.chip, parsed.plan,
                    [&](const std::string& path, Diagnostic& d) { locate(parsed, path, d); });
-      options.plan = parsed.plan;
+      ways.plan = parsed.plan;
     }
     const search::Setting setting{*run_.chip, run_.loaded->hardware, default_costs(*run_.cache, 1)};
-    run_.problem = std::make_unique<search::Checkpointing>(std::move(prepared.graph), setting, options);
+    std::vector<search::Iteration> iterations;
+    const auto add = [&](Graph training, std::int64_t batch) {
+      search::Ways of_it(setting, decompose(training, options.decompose), ways);
+      iterations.push_back({std::move(training), std::move(of_it), static_cast<double>(batch)});
+    };
+    if (!also_.batches.empty() && !model.batch)
+      refuse("--also", "batch: beside which one?", "say how many samples an iteration has otherwise: --batch N");
+    add(std::move(prepared.graph), model.batch.value_or(1));
+    for (const std::int64_t batch : also_.batches) {
+      if (batch == model.batch)
+        refuse("--also", fmt::format("batch {} is there already", batch), "it is that of --batch");
+      ModelRequest other = model;
+      other.batch = batch;
+      add(prepare(other).graph, batch);
+    }
+    run_.problem = std::make_unique<search::Checkpointing>(std::move(iterations), setting, options);
     if (run_.problem->activations().empty())
       refuse("--least-share", "no saved activation is left to decide on", "lower it, or allow more with --decide");
   }
@@ -204,7 +275,8 @@ class Checkpointer {
     options_.goal.fit_bytes = request_.fit_bytes;
     for (std::size_t s = 0; s < run_.chip->machine.stores.size(); ++s)
       if (run_.chip->machine.stores[s].name == request_.memory) options_.goal.store = s;
-    run_.objectives = {"latency_cycles", "energy_pj"};
+    const std::string each = also_.batches.empty() ? "" : "_per_sample";
+    run_.objectives = {"latency_cycles" + each, "energy_pj" + each};
     if (!request_.fit_bytes) run_.objectives.push_back("peak_bytes");
     if (Progress* progress = request_.watch.progress) {
       progress->parts = "evaluations";
@@ -228,6 +300,7 @@ class Checkpointer {
         .set("options", options_json(request_.evaluate))
         .set("decide", request_.decide)
         .set("least_share", request_.least_share)
+        .set("also", Json(request_.also))
         .dump();
   }
 
@@ -269,6 +342,12 @@ class Checkpointer {
     if (request_.strategy == "pairs") run_.baselines = search::singles_and_pairs(*run_.problem);
     if (is_search) thin_out(run_.baselines, std::max<std::size_t>(2, request_.evaluations / kSeedShare));
     for (const search::Baseline& b : run_.baselines) options_.seeds.push_back(b.decision);
+    if (is_search)
+      for (std::size_t a = 0; a < run_.problem->axes().size(); ++a)
+        for (std::uint16_t c = 1; c < run_.problem->axes()[a].alternatives.size(); ++c) {
+          options_.seeds.push_back(run_.problem->all_of(plan::Saving::Keep));
+          options_.seeds.back()[run_.problem->activations().size() + a] = c;
+        }
     run_.found = is_search ? search::search_decisions(*run_.problem, options_)
                            : search::given_decisions(*run_.problem, options_);
     run_.is_proven = run_.found.end == solve::Nsga2End::Exhausted && is_search &&
@@ -304,12 +383,14 @@ class Checkpointer {
     run_.hypervolume_share = m.share;
     // By what is given up for it: the fastest first.
     std::stable_sort(run_.found.front.begin(), run_.found.front.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return run_.found.points[a].figures.latency_cycles < run_.found.points[b].figures.latency_cycles;
+      const Figures &x = run_.found.points[a].figures, &y = run_.found.points[b].figures;
+      return x.latency_cycles / x.samples < y.latency_cycles / y.samples;
     });
     if (request_.fit_bytes && !run_.found.front.empty()) run_.best = run_.found.front.front();
   }
 
   const CheckpointRequest& request_;
+  Also also_;
   search::CheckpointSearchOptions options_;
   std::optional<Stored> stored_;
   CheckpointRun run_;
@@ -325,9 +406,18 @@ double peak_of(const CheckpointRun& run, const CheckpointRequest& request, const
 
 CheckpointRun checkpoint(const CheckpointRequest& request) { return Checkpointer(request).run(); }
 
+std::string batch_flag(const CheckpointRun& run, const CheckpointRequest& request, std::uint32_t point) {
+  const std::vector<search::Axis>& axes = run.problem->axes();
+  if (!axes.empty() && axes.front().name == "batch")
+    return " --batch " + run.problem->ways(run.found.points[point].decision).front();
+  return request.evaluate.model.batch ? fmt::format(" --batch {}", *request.evaluate.model.batch) : "";
+}
+
 std::string plan_yaml(const CheckpointRun& run, std::uint32_t point) {
-  const search::Subject subject = run.problem->subject(run.found.points[point].decision);
-  const plan::Decided decided = plan::decide(subject.graph, subject.facts, *run.chip, run.problem->plan(subject));
+  const solve::Choices& decision = run.found.points[point].decision;
+  const search::Subject subject = run.problem->subject(decision);
+  const plan::Decided decided =
+      plan::decide(subject.graph, subject.facts, *run.chip, run.problem->plan(subject, decision));
   return plan::to_yaml(plan::in_words(subject.graph, subject.facts, *run.chip, decided));
 }
 

@@ -19,6 +19,7 @@ struct CheckpointRequest {
   EvaluateRequest evaluate{};         // plan: groups of the iteration as it is
   std::string strategy = "nsga2";     // exhaustive, baselines, or the name of one
   std::string decide = "recompute";   // what may be done with an activation beside keeping it, between commas
+  std::vector<std::string> also{};    // KIND=LIST: fusion, tiles, cores or batch, and what else may be chosen
   double least_share = 0.001;         // activations below this part of all saved bytes are kept
   std::string memory = "total";       // whose peak counts: total, or a memory of the chip
   std::optional<double> fit_bytes{};  // the peak is a limit, not a goal
@@ -62,6 +63,8 @@ std::vector<RuleResult> rule_results(const CheckpointRun& run, const CheckpointR
 
 // The plan of a point, every decision included.
 std::string plan_yaml(const CheckpointRun& run, std::uint32_t point);
+// How many samples it has, if that is not what an iteration has anyway: " --batch 16".
+std::string batch_flag(const CheckpointRun& run, const CheckpointRequest& request, std::uint32_t point);
 // Of what counts, by CheckpointRequest::memory.
 double peak_of(const CheckpointRun& run, const CheckpointRequest& request, const search::Figures& figures);
 

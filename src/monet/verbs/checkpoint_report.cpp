@@ -21,6 +21,10 @@ std::string time_text(const CheckpointRun& run, double cycles) {
 
 std::string change_text(double value, double from) { return fmt::format("{:+.1f} %", 100 * (value / from - 1)); }
 
+// Of a sample where iterations of several sizes are compared, else of the iteration.
+double latency_of(const Figures& f) { return f.latency_cycles / f.samples; }
+double energy_of(const Figures& f) { return f.energy_pj / f.samples; }
+
 // Everything kept, if it was tried and is possible.
 const Figures* kept_all(const CheckpointRun& run) {
   for (const CheckpointPoint& p : run.found.points)
@@ -35,7 +39,12 @@ std::string decision_text(const CheckpointRun& run, const solve::Choices& decisi
   for (const plan::SavedPlan& s : run.problem->savings(decision)) ++counts[plan::name(s.saving, s.narrow)];
   std::string out;
   for (const auto& [word, count] : counts) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count, word);
-  return out.empty() ? "all kept" : out;
+  if (out.empty()) out = "all kept";
+  const std::vector<std::string> ways = run.problem->ways(decision);
+  for (std::size_t a = 0; a < ways.size(); ++a)
+    if (run.problem->axes()[a].name == "batch" || ways[a] != "default")
+      out += fmt::format("; {} {}", run.problem->axes()[a].name, ways[a]);
+  return out;
 }
 
 // As many of the front as fit a screen, its ends among them.
@@ -58,9 +67,9 @@ std::vector<std::string> row_of(const CheckpointRun& run, const CheckpointReques
   const auto change = [&](double value, double from) { return all != nullptr ? change_text(value, from) : ""; };
   row.insert(row.end(), {byte_count(peak_of(run, request, f)),
                          all != nullptr ? change(peak_of(run, request, f), peak_of(run, request, *all)) : "",
-                         time_text(run, f.latency_cycles),
-                         all != nullptr ? change(f.latency_cycles, all->latency_cycles) : "", energy_text(f.energy_pj),
-                         all != nullptr ? change(f.energy_pj, all->energy_pj) : "", decision_text(run, p.decision)});
+                         time_text(run, latency_of(f)), all != nullptr ? change(latency_of(f), latency_of(*all)) : "",
+                         energy_text(energy_of(f)), all != nullptr ? change(energy_of(f), energy_of(*all)) : "",
+                         decision_text(run, p.decision)});
   return row;
 }
 
@@ -87,8 +96,8 @@ std::string fit_text(const CheckpointRun& run, const CheckpointRequest& request)
   if (run.best) {
     const Figures &f = run.found.points[*run.best].figures, *all = kept_all(run);
     return fmt::format("fits {}: {} B at {}{}{}\n", limit,
-                       grouped(static_cast<std::uint64_t>(peak_of(run, request, f))), time_text(run, f.latency_cycles),
-                       all != nullptr ? ", " + change_text(f.latency_cycles, all->latency_cycles) + " of all kept" : "",
+                       grouped(static_cast<std::uint64_t>(peak_of(run, request, f))), time_text(run, latency_of(f)),
+                       all != nullptr ? ", " + change_text(latency_of(f), latency_of(*all)) + " of all kept" : "",
                        run.is_proven ? ": no decision is faster" : "");
   }
   const CheckpointPoint* least = nullptr;
@@ -114,8 +123,11 @@ std::string text(const CheckpointRun& run, const CheckpointRequest& request) {
                   run.loaded->hardware.name, run.problem->activations().size(), byte_count(decided),
                   byte_count(run.problem->saved_bytes()));
   out += end_text(run, request) + "\n";
-  Table table({"point", request.memory == "total" ? "peak" : "peak in " + request.memory, "", "latency", "", "energy",
-               "", "saved activations"});
+  const std::vector<search::Axis>& axes = run.problem->axes();
+  const bool by_sample = !axes.empty() && axes.front().name == "batch";
+  Table table({"point", request.memory == "total" ? "peak" : "peak in " + request.memory, "",
+               by_sample ? "latency a sample" : "latency", "", by_sample ? "energy a sample" : "energy", "",
+               axes.empty() ? "saved activations" : "saved activations; ways"});
   const bool by_name = request.strategy != "nsga2" && request.strategy != "exhaustive";
   const auto index_of = [&](const solve::Choices& decision) {
     for (std::uint32_t i = 0; i < run.found.points.size(); ++i)
@@ -147,6 +159,7 @@ std::string text(const CheckpointRun& run, const CheckpointRequest& request) {
 std::string csv(const CheckpointRun& run) {
   std::string out =
       "point,on_front,feasible,latency_cycles,energy_pj,peak_total_bytes,peak_offchip_bytes,offchip_bytes";
+  for (const search::Axis& a : run.problem->axes()) out += "," + a.name;
   for (const search::SavedActivation& a : run.problem->activations()) out += "," + json_quoted(a.name);
   out += '\n';
   std::vector<bool> on_front(run.found.points.size(), false);
@@ -157,6 +170,7 @@ std::string csv(const CheckpointRun& run) {
     out += f.is_possible ? fmt::format(",{},{},{},{},{}", f.latency_cycles, f.energy_pj, f.peak_total_bytes,
                                        f.peak_offchip_bytes, f.offchip_bytes)
                          : ",,,,,";
+    for (const std::string& way : run.problem->ways(run.found.points[i].decision)) out += "," + way;
     std::map<std::string, std::string> words;
     for (const plan::SavedPlan& s : run.problem->savings(run.found.points[i].decision))
       words[s.tensor] = plan::name(s.saving, s.narrow);
@@ -184,7 +198,7 @@ std::vector<RuleResult> rule_results(const CheckpointRun& run, const CheckpointR
           std::find(run.found.front.begin(), run.found.front.end(), i) != run.found.front.end() ? 1 : 0;
       const double peak = peak_of(run, request, f);
       if (request.fit_bytes && peak > *request.fit_bytes) continue;
-      points.back().push_back({f.latency_cycles, f.energy_pj});
+      points.back().push_back({latency_of(f), energy_of(f)});
       if (!request.fit_bytes) points.back().back().push_back(peak);
     }
     ++out.back().decisions;
@@ -201,6 +215,7 @@ Json options_json(const CheckpointRequest& request) {
       .set("strategy", request.strategy)
       .set("decide", request.decide)
       .set("least_share", request.least_share)
+      .set("also", Json(request.also))
       .set("memory", request.memory)
       .set("fit_bytes", request.fit_bytes ? Json(*request.fit_bytes) : Json())
       .set("evaluations", request.evaluations)
@@ -211,12 +226,22 @@ Json json(const CheckpointRun& run, const CheckpointRequest& request) {
   Json activations = Json::array(), points = Json::array(), baselines = Json::array(), rules = Json::array();
   for (const search::SavedActivation& a : run.problem->activations())
     activations.push(Json::object().set("name", a.name).set("bytes", a.bytes));
+  Json axes = Json::array();
+  for (const search::Axis& a : run.problem->axes())
+    axes.push(Json::object().set("name", a.name).set("alternatives", Json(a.alternatives)));
   for (const CheckpointPoint& p : run.found.points) {
     Json decision = Json::object();
     for (const plan::SavedPlan& s : run.problem->savings(p.decision))
       decision.set(s.tensor, plan::name(s.saving, s.narrow));
     const Figures& f = p.figures;
-    Json point = Json::object().set("decision", std::move(decision)).set("feasible", f.is_possible);
+    Json point = Json::object().set("decision", std::move(decision));
+    if (!run.problem->axes().empty()) {
+      Json ways = Json::object();
+      const std::vector<std::string> words = run.problem->ways(p.decision);
+      for (std::size_t a = 0; a < words.size(); ++a) ways.set(run.problem->axes()[a].name, words[a]);
+      point.set("ways", std::move(ways));
+    }
+    point.set("feasible", f.is_possible);
     if (f.is_possible) {
       Json peaks = Json::object();
       for (std::size_t s = 0; s < f.peak_bytes.size(); ++s)
@@ -255,6 +280,7 @@ Json json(const CheckpointRun& run, const CheckpointRequest& request) {
   Json out = Json::object()
                  .set("activations", std::move(activations))
                  .set("saved_bytes", run.problem->saved_bytes())
+                 .set("axes", std::move(axes))
                  .set("points", std::move(points))
                  .set("front", Json(run.found.front))
                  .set("hypervolume", run.hypervolume)
@@ -270,7 +296,7 @@ Json json(const CheckpointRun& run, const CheckpointRequest& request) {
     if (run.best) {
       const Figures &f = run.found.points[*run.best].figures, *all = kept_all(run);
       fit.set("point", *run.best).set("peak_bytes", peak_of(run, request, f));
-      if (all != nullptr) fit.set("slowdown", f.latency_cycles / all->latency_cycles);
+      if (all != nullptr) fit.set("slowdown", latency_of(f) / latency_of(*all));
     }
     out.set("fit", std::move(fit));
   }

@@ -85,22 +85,6 @@ double value_of(FusionObjective objective, const Figures& f) {
   return 0;
 }
 
-// What each node takes, as an evaluation has it.
-std::vector<search::NodeCost> costs_of(const plan::Chip& chip, const search::Evaluated& evaluated) {
-  const auto& e = std::get<schedule::Evaluation>(evaluated.outcome);
-  std::vector<search::NodeCost> out(e.nodes.size());
-  for (std::size_t n = 0; n < out.size(); ++n) {
-    const std::vector<std::uint32_t>& cores = evaluated.decided.nodes[n].cores;
-    if (cores.empty()) continue;
-    const plan::CoreOnChip& core = chip.cores[cores.front()];
-    const bool on_array = e.nodes[n].macs > 0 || !core.vector;
-    out[n] = {.cycles = e.nodes[n].busy / static_cast<double>(cores.size()),
-              .unit = (on_array ? core.array : core.vector).value_or(plan::UnitId{}).value,
-              .energy_pj = e.nodes[n].energy_pj};
-  }
-  return out;
-}
-
 class Fusing {
  public:
   Fusing(const FuseRequest& request, cost::Cache& cache)
@@ -145,7 +129,7 @@ class Fusing {
                                        .objective = has_costs ? objective_ : FusionObjective::Traffic,
                                        .costs = {},
                                        .seconds = request_.seconds.value_or(1e9)});
-    if (has_costs) input_->costs = costs_of(run_.chip, is_possible(by_default) ? by_default : alone);
+    if (has_costs) input_->costs = search::fusion_costs(run_.chip, is_possible(by_default) ? by_default : alone);
     if (!request_.evaluate.plan.empty() || !request_.evaluate.stacks.empty()) price_by_hand(setting, subject, layers);
 
     run_.fusion = request_.rules == "stream" ? stream_fusion(subject) : search::fuse(*input_);

@@ -126,7 +126,7 @@ TEST(LinearProblem, RelatesActivationsThatAreRebuiltTogether) {
 }
 
 TEST(LinearProblem, OfAnMlpRelatesNeighbours) {
-  const Fixture f("mlp:in=16,hidden=8,layers=3,classes=4", 0);
+  const Linearised f("mlp:in=16,hidden=8,layers=3,classes=4", 0);
   const std::vector<std::vector<std::uint32_t>> related = related_activations(f.problem);
   ASSERT_EQ(related.size(), f.activations.size());
   for (std::uint32_t a = 0; a < related.size(); ++a)
