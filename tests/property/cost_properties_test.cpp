@@ -1,18 +1,11 @@
 // What must hold of the default model's costs on any nest. MONET_NESTS says how many are drawn.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "monet/cost/optimum.h"
 #include "support/random_nest.h"
 
 namespace monet::test {
 namespace {
-
-std::uint64_t nests() {
-  const char* given = std::getenv("MONET_NESTS");
-  return given == nullptr ? 200 : std::strtoull(given, nullptr, 10) / 10;
-}
 
 std::optional<double> best_latency(const SimulatedNest& nest, const hardware::Core& core) {
   const cost::Problem p = cost::make_problem(nest.layer, core, nest.spatial, cost::Quirks{});
@@ -22,7 +15,7 @@ std::optional<double> best_latency(const SimulatedNest& nest, const hardware::Co
 }
 
 TEST(CostProperties, PartsSumToTotals) {
-  for (std::uint64_t i = 0; i < 5 * nests(); ++i) {
+  for (std::uint64_t i = 0; i < 5 * nests(200, 10); ++i) {
     const SimulatedNest nest = random_nest(11, i, {}).nest;
     const cost::Problem p = cost::make_problem(nest.layer, nest.core, nest.spatial, cost::Quirks{}, 1e9);
     cost::Evaluation e;
@@ -47,7 +40,7 @@ TEST(CostProperties, PartsSumToTotals) {
 }
 
 TEST(CostProperties, NothingIsFasterThanItsRoof) {
-  for (std::uint64_t i = 0; i < 5 * nests(); ++i) {
+  for (std::uint64_t i = 0; i < 5 * nests(200, 10); ++i) {
     const SimulatedNest nest = random_nest(12, i, {}).nest;
     const cost::Problem p = cost::make_problem(nest.layer, nest.core, nest.spatial, cost::Quirks{});
     cost::Evaluation e;
@@ -73,7 +66,7 @@ TEST(CostProperties, NothingIsFasterThanItsRoof) {
 }
 
 TEST(CostProperties, MoreBandwidthNeverMakesTheBestMappingSlower) {
-  for (std::uint64_t i = 0; i < nests(); ++i) {
+  for (std::uint64_t i = 0; i < nests(200, 10); ++i) {
     const SimulatedNest nest = random_nest(13, i, {.iterations = 128}).nest;
     const std::optional<double> before = best_latency(nest, nest.core);
     if (!before) continue;
@@ -88,7 +81,7 @@ TEST(CostProperties, MoreBandwidthNeverMakesTheBestMappingSlower) {
 }
 
 TEST(CostProperties, ALargerMemoryNeverMakesTheBestMappingSlower) {
-  for (std::uint64_t i = 0; i < nests(); ++i) {
+  for (std::uint64_t i = 0; i < nests(200, 10); ++i) {
     const SimulatedNest nest = random_nest(14, i, {.iterations = 128}).nest;
     const std::optional<double> before = best_latency(nest, nest.core);
     if (!before) continue;

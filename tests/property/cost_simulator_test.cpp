@@ -5,17 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "support/random_nest.h"
 
 namespace monet::test {
 namespace {
-
-std::uint64_t nests() {
-  const char* given = std::getenv("MONET_NESTS");
-  return given == nullptr ? 500 : std::strtoull(given, nullptr, 10);
-}
 
 cost::Evaluation evaluated(const SimulatedNest& nest) {
   const cost::Problem problem = cost::make_problem(nest.layer, nest.core, nest.spatial, cost::Quirks{});
@@ -71,7 +65,7 @@ bool is_even(const SimulatedNest& nest) {
 
 TEST(NestSimulator, EveryFlowMovesAsManyElementsAndWordsAsTheModelSays) {
   std::uint64_t flows = 0, read_back = 0;
-  for (std::uint64_t i = 0; i < nests(); ++i) {
+  for (std::uint64_t i = 0; i < nests(500); ++i) {
     const RandomNest random = random_nest(1, i, {});
     const cost::Evaluation e = evaluated(random.nest);
     const Counts counts = count_traffic(random.nest);
@@ -93,8 +87,8 @@ TEST(NestSimulator, EveryFlowMovesAsManyElementsAndWordsAsTheModelSays) {
         }
   }
   // The nests are worth their name: they have flows to count, and sums that are read back.
-  EXPECT_GT(flows, 5 * nests());
-  EXPECT_GT(read_back, nests() / 4);
+  EXPECT_GT(flows, 5 * nests(500));
+  EXPECT_GT(read_back, nests(500) / 4);
 }
 
 // How far the model's latency is from the simulated cycles, as a part of them.
@@ -122,7 +116,7 @@ struct Differences {
 // The bars are what the model reaches (docs/simulator.md has the reasons for the rest), not what one would wish.
 TEST(NestSimulator, LatencyIsMostlyWithinFivePercentOfSimulatedCycles) {
   Differences small, middle, large, even;
-  for (std::uint64_t i = 0; i < nests(); ++i) {
+  for (std::uint64_t i = 0; i < nests(500); ++i) {
     const RandomNest random =
         random_nest(1, i, {.iterations = 1024, .lanes = 12, .replicates = i % 2 == 0, .deep_padding = false});
     const cost::Evaluation e = evaluated(random.nest);

@@ -30,9 +30,9 @@ double sum(const List& list) {
   return std::accumulate(list.begin(), list.end(), 0.0);
 }
 
-class Check {
+class EvaluationCheck {
  public:
-  Check(const Case& c, const Evaluation& e) : c_(c), e_(e), p_(e.tiled.problem), t_(e.timeline) {}
+  EvaluationCheck(const Case& c, const Evaluation& e) : c_(c), e_(e), p_(e.tiled.problem), t_(e.timeline) {}
 
   std::vector<std::string> run() {
     for (const std::string& fault : faults(p_, t_)) wrong_.push_back(fault);
@@ -280,7 +280,7 @@ TEST(Evaluation, KeepsItsPromisesWhateverThePlan) {
     const Evaluation& e = std::get<Evaluation>(result);
     spilled += std::any_of(e.timeline.transfers.begin(), e.timeline.transfers.end(),
                            [](const Transfer& x) { return x.purpose == Purpose::Spill; });
-    const std::vector<std::string> wrong = Check(c, e).run();
+    const std::vector<std::string> wrong = EvaluationCheck(c, e).run();
     ASSERT_TRUE(wrong.empty()) << "case " << i << ": " << c.words() << "\n"
                                << fmt::format("{}", fmt::join(wrong, "\n"));
   }
@@ -327,7 +327,7 @@ TEST(Evaluation, FiguresThatAreWrongAreFound) {
     for (std::size_t i = 0; i < changes.size(); ++i) {
       Evaluation wrong = *right;
       changes[i](wrong);
-      EXPECT_FALSE(Check(c, wrong).run().empty()) << "change " << i;
+      EXPECT_FALSE(EvaluationCheck(c, wrong).run().empty()) << "change " << i;
     }
     return;
   }

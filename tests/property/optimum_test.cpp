@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <optional>
 
 #include "monet/cost/loops.h"
@@ -15,15 +14,8 @@ namespace {
 
 using cost::Costs;
 using cost::Criterion;
-using cost::Evaluation;
-using cost::Problem;
 
-std::uint64_t nests() {
-  const char* given = std::getenv("MONET_NESTS");
-  return given == nullptr ? 300 : std::strtoull(given, nullptr, 10) / 10;
-}
-
-bool fits(const Problem& p, const Evaluation& e) {
+bool fits(const cost::Problem& p, const cost::Evaluation& e) {
   for (const cost::MemoryProblem& memory : p.memories) {
     double bits = 0;
     for (std::size_t i = 0; i < memory.operands.size(); ++i) {
@@ -43,7 +35,7 @@ struct Choices {
   std::vector<Digit> digits;
   std::size_t values;  // per digit: a cut with or without a second buffer
 
-  Choices(const Problem& p, std::size_t loops) : values(2 * (loops + 1)) {
+  Choices(const cost::Problem& p, std::size_t loops) : values(2 * (loops + 1)) {
     for (std::size_t o = 0; o < p.operands.size(); ++o)
       for (std::size_t m = 0; m + 1 < p.operands[o].memories; ++m) digits.push_back({o, m});
   }
@@ -55,7 +47,8 @@ struct Choices {
 };
 
 // Sets cuts and buffers from `number`; false where an operand's cuts are not in order.
-bool choose(const Problem& p, const Choices& choices, std::size_t loops, std::uint64_t number, Evaluation& e) {
+bool choose(const cost::Problem& p, const Choices& choices, std::size_t loops, std::uint64_t number,
+            cost::Evaluation& e) {
   for (std::size_t o = 0; o < p.operands.size(); ++o) {
     e.doubled[o].fill(false);
     e.cuts[o].fill(static_cast<std::uint8_t>(loops));
@@ -71,13 +64,13 @@ bool choose(const Problem& p, const Choices& choices, std::size_t loops, std::ui
 }
 
 // The best of all mappings for each criterion, or none if none fits.
-std::array<std::optional<Costs>, 3> best_of_all(const Problem& p, const std::vector<cost::TemporalLoop>& loops) {
+std::array<std::optional<Costs>, 3> best_of_all(const cost::Problem& p, const std::vector<cost::TemporalLoop>& loops) {
   std::array<std::optional<Costs>, 3> best;
   const Choices choices(p, loops.size());
   cost::Orderings orderings(p, loops);
   while (orderings.next())
     for (std::uint64_t number = 0; number < static_cast<std::uint64_t>(choices.count()); ++number) {
-      Evaluation e;
+      cost::Evaluation e;
       if (!choose(p, choices, loops.size(), number, e)) continue;
       const Costs costs = cost::evaluate(p, orderings.current(), e);
       if (!fits(p, e)) continue;
@@ -104,10 +97,11 @@ void expect_same(Criterion criterion, const Costs& found, const Costs& best) {
 
 TEST(Optimum, EqualsTheBestOfAllMappings) {
   std::uint64_t compared = 0, infeasible = 0;
-  for (std::uint64_t i = 0; compared < nests(); ++i) {
-    ASSERT_LT(i, 100 * nests()) << "too few nests are small enough";
+  for (std::uint64_t i = 0; compared < nests(300, 10); ++i) {
+    ASSERT_LT(i, 100 * nests(300, 10)) << "too few nests are small enough";
     const RandomNest random = random_nest(7, i, {.iterations = 64});
-    const Problem p = cost::make_problem(random.nest.layer, random.nest.core, random.nest.spatial, cost::Quirks{});
+    const cost::Problem p =
+        cost::make_problem(random.nest.layer, random.nest.core, random.nest.spatial, cost::Quirks{});
     const std::vector<cost::TemporalLoop> loops = cost::temporal_loops(p);
     if (cost::orderings_of(loops) * Choices(p, loops.size()).count() > 20'000) continue;
     ++compared;
@@ -124,7 +118,7 @@ TEST(Optimum, EqualsTheBestOfAllMappings) {
       SCOPED_TRACE(fmt::format("nest {}, criterion {}\n{}", i, static_cast<int>(criterion), describe(random.nest)));
       expect_same(criterion, optimum.best->costs, *wanted);
       // The mapping given is the mapping costed.
-      Evaluation e;
+      cost::Evaluation e;
       e.cuts = optimum.best->cuts;
       e.doubled = optimum.best->doubled;
       const Costs again = cost::evaluate(p, optimum.best->order, e);
@@ -140,9 +134,10 @@ TEST(Optimum, EqualsTheBestOfAllMappings) {
 // Stopped at any point, the search gives a mapping that is one, and a bound: the best lies between.
 TEST(Optimum, StoppedEarlyTheBestLiesBetweenTheBoundAndWhatWasFound) {
   std::uint64_t compared = 0, missed = 0, equal = 0;
-  for (std::uint64_t i = 0; i < nests(); ++i) {
+  for (std::uint64_t i = 0; i < nests(300, 10); ++i) {
     const RandomNest random = random_nest(9, i, {.iterations = 512});
-    const Problem p = cost::make_problem(random.nest.layer, random.nest.core, random.nest.spatial, cost::Quirks{});
+    const cost::Problem p =
+        cost::make_problem(random.nest.layer, random.nest.core, random.nest.spatial, cost::Quirks{});
     for (const Criterion criterion : {Criterion::Latency, Criterion::Energy, Criterion::Edp}) {
       const cost::Optimum best = cost::find_optimum(p, {.criterion = criterion});
       ASSERT_TRUE(best.is_proven);
@@ -164,7 +159,7 @@ TEST(Optimum, StoppedEarlyTheBestLiesBetweenTheBoundAndWhatWasFound) {
       ASSERT_LE(value(stopped.bound), truth * (1 + 1e-9));
       missed += stopped.best ? 0 : 1;
       if (!stopped.best) continue;
-      Evaluation e;
+      cost::Evaluation e;
       e.cuts = stopped.best->cuts;
       e.doubled = stopped.best->doubled;
       const Costs again = cost::evaluate(p, stopped.best->order, e);
@@ -176,7 +171,7 @@ TEST(Optimum, StoppedEarlyTheBestLiesBetweenTheBoundAndWhatWasFound) {
     }
   }
   fmt::print("{} searches stopped: {} found nothing, {} the best all the same\n", compared, missed, equal);
-  EXPECT_GT(compared, nests());
+  EXPECT_GT(compared, nests(300, 10));
   EXPECT_LE(missed, compared / 100);
   EXPECT_GE(equal, compared / 2);
 }

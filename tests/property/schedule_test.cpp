@@ -21,9 +21,9 @@ std::uint64_t count() {
   return given == nullptr ? 300 : std::strtoull(given, nullptr, 10);
 }
 
-class Draw {
+class ScheduleDraw {
  public:
-  explicit Draw(std::uint64_t number) : number_(number) {}
+  explicit ScheduleDraw(std::uint64_t number) : number_(number) {}
   std::uint32_t below(std::uint64_t n) { return static_cast<std::uint32_t>(random_bits(11, number_, drawn_++) % n); }
   bool one_in(std::uint64_t n) { return below(n) == 0; }
 
@@ -33,7 +33,7 @@ class Draw {
 
 // Cores with one or two stores each, all on one bus or each with links of its own, some sharing a store.
 Problem random_problem(std::uint64_t number) {
-  Draw draw(number);
+  ScheduleDraw draw(number);
   Problem p;
   const std::uint32_t cores = 1 + draw.below(4);
   const bool bus = draw.one_in(2);

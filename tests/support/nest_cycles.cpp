@@ -174,7 +174,7 @@ struct Held {
   bool is_stored = false;             // outputs: there is a sum
 };
 
-struct Use {
+struct TileUse {
   std::int64_t element = 0;
   std::size_t first = 0, last = 0;  // iterations
 };
@@ -224,7 +224,7 @@ class Route {
     if (!t_.is_output) return;
     wait_for(iteration, {store_, machine_.steps(store_), false});
     for (const auto& [instance, uses] : uses_of(0, i, i + 1))
-      for (const Use& use : uses)
+      for (const TileUse& use : uses)
         for (const Dependence& d : held_[0][instance][use.element].place) wait_for(iteration, d);
   }
 
@@ -237,7 +237,7 @@ class Route {
   }
 
  private:
-  using Uses = std::map<std::uint32_t, std::vector<Use>>;
+  using Uses = std::map<std::uint32_t, std::vector<TileUse>>;
 
   // By instance of memory `of` the elements of one stay, in the order of their first use.
   Uses uses_of(std::size_t of, std::size_t from, std::size_t to) const {
@@ -304,7 +304,7 @@ void Route::set_bits() {
     std::set<std::int64_t> crossed;
     for (std::size_t i = 0; i < t_.iterations; i += t_.stays[b])
       for (const auto& [_, uses] : uses_of(b, i, i + t_.stays[b]))
-        for (const Use& use : uses)
+        for (const TileUse& use : uses)
           if (!crossed.insert(use.element).second) bits_[b] = operand.partial_bits;
   }
 }
@@ -345,7 +345,7 @@ void Route::bring(std::size_t m, std::size_t i) {
   std::map<std::pair<std::uint32_t, std::int64_t>, std::size_t> read_by;
   for (const auto& [instance, uses] : above) {
     std::size_t number = 0;
-    for (const Use& use : uses) {
+    for (const TileUse& use : uses) {
       Held* source = m + 1 == top_ && !t_.is_output ? nullptr : &held_[m + 1][instance][use.element];
       if (t_.is_output && !source->is_stored) continue;
       const std::size_t at = read_start + ++number;
@@ -360,7 +360,7 @@ void Route::bring(std::size_t m, std::size_t i) {
   for (const auto& [instance, uses] : below) {
     std::size_t number = 0;
     for (std::size_t index = 0; index < uses.size(); ++index) {
-      const Use& use = uses[index];
+      const TileUse& use = uses[index];
       Held& held = held_[m][instance][use.element];
       const auto from = read_by.find({parent(m, instance), use.element});
       std::vector<Dependence> place = place_of(m, instance, index);
@@ -377,7 +377,7 @@ void Route::bring(std::size_t m, std::size_t i) {
     }
     // An input's place in memory 0 is free when the array has it.
     if (t_.is_output || m > 0) continue;
-    for (const Use& use : uses) frees[instance].push_back({exec_, use.last / t_.stays[0] * t_.stays[0] + 1, true});
+    for (const TileUse& use : uses) frees[instance].push_back({exec_, use.last / t_.stays[0] * t_.stays[0] + 1, true});
     std::sort(frees[instance].begin(), frees[instance].end(),
               [](const auto& x, const auto& y) { return x.count < y.count; });
   }
@@ -390,7 +390,7 @@ void Route::fetch(std::size_t i) {
   const std::size_t start = machine_.steps(fetch_);
   for (const auto& [instance, uses] : uses_of(0, i, i + t_.stays[0])) {
     std::size_t number = 0;
-    for (const Use& use : uses) {
+    for (const TileUse& use : uses) {
       const Held* source = top_ == 0 && !t_.is_output ? nullptr : &held_[0][instance][use.element];
       if (t_.is_output && !source->is_stored) continue;
       Step& s = step(fetch_, start + ++number);
@@ -407,7 +407,7 @@ void Route::store(std::size_t i) {
   const std::size_t start = machine_.steps(store_);
   for (const auto& [instance, uses] : uses_of(0, i, i + 1)) {
     std::size_t number = 0;
-    for (const Use& use : uses) {
+    for (const TileUse& use : uses) {
       const std::size_t at = start + ++number;
       wait_for(step(store_, at), {exec_, i + 1, true});
       Held& held = held_[0][instance][use.element];
@@ -423,7 +423,7 @@ void Route::take_up(std::size_t m, std::size_t i) {
   const std::size_t from = i + 1 - t_.stays[m + 1];
   const auto by_last = [](Uses uses) {
     for (auto& [_, list] : uses)
-      std::stable_sort(list.begin(), list.end(), [](const Use& x, const Use& y) { return x.last < y.last; });
+      std::stable_sort(list.begin(), list.end(), [](const TileUse& x, const TileUse& y) { return x.last < y.last; });
     return uses;
   };
   const Uses below = by_last(uses_of(m, from, i + 1)), above = by_last(uses_of(m + 1, from, i + 1));
@@ -433,7 +433,7 @@ void Route::take_up(std::size_t m, std::size_t i) {
   std::map<std::uint32_t, std::vector<Dependence>> frees;
   for (const auto& [instance, uses] : below) {
     std::size_t number = 0;
-    for (const Use& use : uses) {
+    for (const TileUse& use : uses) {
       const std::size_t at = read_start + ++number;
       Step& s = step(read, at);
       for (const Dependence& d : held_[m][instance][use.element].present) wait_for(s, d);
@@ -445,7 +445,7 @@ void Route::take_up(std::size_t m, std::size_t i) {
   frees_[m].push_back(std::move(frees));
   for (const auto& [instance, uses] : above) {
     std::size_t number = 0;
-    for (const Use& use : uses) {
+    for (const TileUse& use : uses) {
       const std::size_t at = write_start + ++number;
       const std::size_t from_below = read_by.at({instance, use.element});
       wait_for(step(write, at), {read, from_below, true});

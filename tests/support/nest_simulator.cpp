@@ -147,11 +147,11 @@ Trace trace_operand(const SimulatedNest& nest, std::size_t o) {
   return t;
 }
 
-using Tile = std::set<std::int64_t>;
+using Elements = std::set<std::int64_t>;
 
 // What the instances of one memory hold (or, with `of` of the memory above, give or take together) in one stay.
-std::map<std::uint32_t, Tile> tiles_of(const Trace& t, std::size_t of, std::size_t from, std::size_t to) {
-  std::map<std::uint32_t, Tile> tiles;
+std::map<std::uint32_t, Elements> tiles_of(const Trace& t, std::size_t of, std::size_t from, std::size_t to) {
+  std::map<std::uint32_t, Elements> tiles;
   for (std::size_t i = from; i < to; ++i)
     for (std::size_t lane = 0; lane < t.lanes; ++lane) {
       const std::int64_t element = t.element[i * t.lanes + lane];
@@ -196,7 +196,7 @@ void walk_input(const Trace& t, std::size_t b, Logs& logs) {
 }
 
 // Sums that exist, by instance; of the top memory or of the one that is being followed.
-using Stored = std::map<std::uint32_t, Tile>;
+using Stored = std::map<std::uint32_t, Elements>;
 
 struct OutputWalk {
   const Trace& t;
@@ -211,12 +211,12 @@ struct OutputWalk {
     return 0;
   }
 
-  void bring(std::size_t m, const std::map<std::uint32_t, Tile>& tiles) {
-    std::map<std::uint32_t, Tile> read;  // by instance of the memory above, each element once
+  void bring(std::size_t m, const std::map<std::uint32_t, Elements>& tiles) {
+    std::map<std::uint32_t, Elements> read;  // by instance of the memory above, each element once
     stored[m].clear();
     for (const auto& [instance, tile] : tiles) {
       const std::uint32_t above = parent(m, instance);
-      Tile& held = stored[m][instance];
+      Elements& held = stored[m][instance];
       for (const std::int64_t element : tile)
         if (stored[m + 1][above].count(element) > 0) {
           held.insert(element);
@@ -227,8 +227,8 @@ struct OutputWalk {
     for (const auto& [_, elements] : read) at(logs, m + 1, Direction::ReadToLow).add(elements.size());
   }
 
-  void take_back(std::size_t m, const std::map<std::uint32_t, Tile>& tiles) {
-    std::map<std::uint32_t, Tile> written;
+  void take_back(std::size_t m, const std::map<std::uint32_t, Elements>& tiles) {
+    std::map<std::uint32_t, Elements> written;
     for (const auto& [instance, tile] : tiles) {
       at(logs, m, Direction::ReadToHigh).add(tile.size());
       written[parent(m, instance)].insert(tile.begin(), tile.end());
@@ -236,7 +236,7 @@ struct OutputWalk {
     for (const auto& [above, elements] : written) write(m + 1, above, elements);
   }
 
-  void write(std::size_t m, std::uint32_t instance, const Tile& elements) {
+  void write(std::size_t m, std::uint32_t instance, const Elements& elements) {
     at(logs, m, Direction::WriteFromLow).add(elements.size());
     stored[m][instance].insert(elements.begin(), elements.end());
     for (const std::int64_t element : elements) ++arrivals[m][element];

@@ -12,9 +12,9 @@ namespace {
 using hardware::Direction;
 using hardware::Slot;
 
-class Draw {
+class NestDraw {
  public:
-  Draw(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
+  NestDraw(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
   // from low to high, both included
   std::int64_t in(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(random_bits(seed_, stream_, counter_++) %
@@ -33,7 +33,7 @@ class Draw {
 // ---- Layers ----
 
 struct LayerDraw {
-  Draw& draw;
+  NestDraw& draw;
   bool deep_padding = true;
   cost::Layer layer{};
 
@@ -133,7 +133,7 @@ void pooling(LayerDraw& l) {
   l.operand(Slot::Input, l.plain(std::vector{g}) + std::vector{l.window(x, f)});
 }
 
-cost::Layer random_layer(Draw& draw, bool deep_padding) {
+cost::Layer random_layer(NestDraw& draw, bool deep_padding) {
   LayerDraw l{draw, deep_padding};
   switch (draw.in(0, 10)) {
     case 0:
@@ -155,7 +155,7 @@ cost::Layer random_layer(Draw& draw, bool deep_padding) {
 
 // ---- Cores ----
 
-void add_ports(Draw& draw, std::int64_t wider, hardware::Memory& memory) {
+void add_ports(NestDraw& draw, std::int64_t wider, hardware::Memory& memory) {
   std::vector<hardware::PortUse> uses;
   for (const Slot slot : memory.slots)
     for (const Direction d : hardware::kDirections)
@@ -178,7 +178,7 @@ void add_ports(Draw& draw, std::int64_t wider, hardware::Memory& memory) {
   }
 }
 
-hardware::Core random_core(Draw& draw, bool two_inputs, const NestLimits& limits) {
+hardware::Core random_core(NestDraw& draw, bool two_inputs, const NestLimits& limits) {
   hardware::Core core{.name = "random"};
   core.array.emplace();
   const std::int64_t dimensions = draw.in(1, 3);
@@ -244,7 +244,7 @@ void spread_evenly(const cost::Layer& layer, std::size_t d, cost::Spatial& spati
   spread_evenly(layer, d, spatial);
 }
 
-cost::Spatial random_spatial(Draw& draw, const cost::Layer& layer, const hardware::Core& core, std::int64_t lanes) {
+cost::Spatial random_spatial(NestDraw& draw, const cost::Layer& layer, const hardware::Core& core, std::int64_t lanes) {
   cost::Spatial spatial(core.array->dimensions.size());
   std::int64_t used = 1;
   for (std::size_t a = 0; a < spatial.size(); ++a) {
@@ -262,7 +262,7 @@ cost::Spatial random_spatial(Draw& draw, const cost::Layer& layer, const hardwar
   return spatial;
 }
 
-std::vector<cost::TemporalLoop> random_order(Draw& draw, const cost::Layer& layer, const cost::Spatial& spatial) {
+std::vector<cost::TemporalLoop> random_order(NestDraw& draw, const cost::Layer& layer, const cost::Spatial& spatial) {
   std::vector<cost::TemporalLoop> order;
   for (std::size_t d = 0; d < layer.dimensions.size(); ++d) {
     const std::int64_t lanes = unrolled(spatial, d);
@@ -284,7 +284,7 @@ std::vector<cost::TemporalLoop> random_order(Draw& draw, const cost::Layer& laye
 }  // namespace
 
 RandomNest random_nest(std::uint64_t seed, std::uint64_t number, const NestLimits& limits) {
-  Draw draw(seed, number);
+  NestDraw draw(seed, number);
   RandomNest random;
   SimulatedNest& nest = random.nest;
   double iterations = 0;

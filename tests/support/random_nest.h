@@ -3,6 +3,7 @@
 #include <string>
 
 #include "support/nest_simulator.h"
+#include "support/setting.h"
 
 namespace monet::test {
 
@@ -22,6 +23,11 @@ struct NestLimits {
 
 // The same for the same seed and number.
 RandomNest random_nest(std::uint64_t seed, std::uint64_t number, const NestLimits& limits);
+
+// How many to draw: as usual, or a part of what MONET_NESTS says.
+inline std::uint64_t nests(std::uint64_t usual, std::uint64_t part = 1) {
+  return setting("MONET_NESTS", usual * part) / part;
+}
 
 std::string describe(const SimulatedNest& nest);
 

@@ -16,7 +16,7 @@
 namespace monet::test {
 namespace {
 
-const char* const kModels[] = {
+const char* const kNetworks[] = {
     "mlp:in=12,hidden=10,layers=3,classes=5",
     "resnet18:image=16,classes=4,width=4,stem=cifar",
     "resnet18:image=32,classes=4,width=4",
@@ -112,7 +112,7 @@ Graph random_forward(std::int64_t batch, std::string& words, Draw& draw) {
     words = "images";
     return ImageNetwork(batch, draw).build();
   }
-  words = kModels[draw.below(std::ssize(kModels))];
+  words = kNetworks[draw.below(std::ssize(kNetworks))];
   Graph forward = build_model(words, batch);
   const bool has_attention = words.starts_with("gpt2") || words.starts_with("vit") || words.starts_with("llama");
   if (has_attention && draw.below(3) == 0) {

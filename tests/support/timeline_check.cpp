@@ -17,9 +17,9 @@ using namespace schedule;
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 constexpr int kNoValue = -1;
 
-class Check {
+class TimelineCheck {
  public:
-  Check(const Problem& p, const Timeline& t) : p_(p), t_(t) {}
+  TimelineCheck(const Problem& p, const Timeline& t) : p_(p), t_(t) {}
   std::vector<std::string> run() {
     units();
     places();
@@ -296,7 +296,7 @@ class Check {
 }  // namespace
 
 std::vector<std::string> faults(const Problem& problem, const Timeline& timeline) {
-  return Check(problem, timeline).run();
+  return TimelineCheck(problem, timeline).run();
 }
 
 }  // namespace monet::test

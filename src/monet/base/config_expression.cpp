@@ -13,7 +13,7 @@ namespace {
 __extension__ typedef __int128 Wide;
 
 constexpr int kDeepest = 50;
-constexpr std::size_t kLongest = 1000;
+constexpr std::size_t kLongestExpression = 1000;
 
 std::optional<Ratio> reduced(Wide numerator, Wide denominator) {
   if (denominator == 0) return std::nullopt;
@@ -41,7 +41,7 @@ class Evaluator {
   Evaluator(std::string_view text, const Scope& scope) : text_(text), scope_(scope) {}
 
   ExpressionValue run() {
-    if (text_.size() > kLongest) return {.fault = "the expression is too long"};
+    if (text_.size() > kLongestExpression) return {.fault = "the expression is too long"};
     const std::optional<Ratio> value = sum(0);
     space();
     if (fault_.empty() && at_ < text_.size()) fault_ = fmt::format("'{}' is not understood", text_.substr(at_, 20));

@@ -8,7 +8,7 @@
 namespace monet::config {
 namespace {
 
-constexpr std::size_t kLongest = 64;  // digits no quantity needs
+constexpr std::size_t kLongestNumber = 64;  // digits no quantity needs
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -110,7 +110,7 @@ NumberReading octal(std::string_view text) {
 }  // namespace
 
 NumberReading read_number(std::string_view text, Dialect dialect) {
-  if (text.size() > kLongest) return {.fault = "too long for a number"};
+  if (text.size() > kLongestNumber) return {.fault = "too long for a number"};
   if (text.starts_with("0x") || text.starts_with("0X")) {
     const std::optional<Number> number = based(text.substr(2), 16, false);
     if (!number) return {.fault = "no hexadecimal number that fits in 64 bits"};

@@ -21,4 +21,8 @@ InputError::InputError(std::vector<Diagnostic> diagnostics) : diagnostics_(std::
 
 InputError::InputError(Diagnostic diagnostic) : InputError(std::vector<Diagnostic>{std::move(diagnostic)}) {}
 
+void refuse_file(const std::string& path, std::string message, std::string hint) {
+  throw InputError(Diagnostic{.file = path, .message = std::move(message), .hint = std::move(hint)});
+}
+
 }  // namespace monet

@@ -36,4 +36,7 @@ class InputError : public std::exception {
   std::string text_;
 };
 
+// Throws what is wrong with a file as a whole.
+[[noreturn]] void refuse_file(const std::string& path, std::string message, std::string hint);
+
 }  // namespace monet

@@ -21,10 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& path, std::string message, std::string hint) {
-  throw InputError(Diagnostic{.file = path, .message = std::move(message), .hint = std::move(hint)});
-}
-
 // An open file, or -1; closed at the end of its scope.
 class Descriptor {
  public:
@@ -58,7 +54,8 @@ void write_all(const Descriptor& out, std::string_view bytes, const std::string&
     const ::ssize_t written = ::write(out.number(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0)
-      fail(path, fmt::format("cannot be written: {}", std::strerror(errno)), "free some space or choose another place");
+      refuse_file(path, fmt::format("cannot be written: {}", std::strerror(errno)),
+                  "free some space or choose another place");
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
 }
@@ -78,9 +75,10 @@ Temporary open_temporary(const fs::path& target, const std::string& path) {
     const int why = errno;
     std::error_code error;
     if (!fs::is_directory(folder, error))
-      fail(path, fmt::format("there is no folder '{}' to write it to", folder.string()), "make the folder first");
-    fail(path, fmt::format("cannot be written: {}", std::strerror(why)),
-         fmt::format("check that you may write in '{}'", folder.string()));
+      refuse_file(path, fmt::format("there is no folder '{}' to write it to", folder.string()),
+                  "make the folder first");
+    refuse_file(path, fmt::format("cannot be written: {}", std::strerror(why)),
+                fmt::format("check that you may write in '{}'", folder.string()));
   }
 }
 
@@ -88,19 +86,19 @@ Temporary open_temporary(const fs::path& target, const std::string& path) {
 
 std::string read_file(const std::string& path) {
   std::error_code error;
-  if (fs::is_directory(path, error)) fail(path, "is a folder, not a file", "name a file in it");
+  if (fs::is_directory(path, error)) refuse_file(path, "is a folder, not a file", "name a file in it");
   const Descriptor in(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (in.number() < 0) {
     const int why = errno;
-    if (why == ENOENT || why == ENOTDIR) fail(path, "no such file", missing_hint(path));
-    fail(path, fmt::format("cannot be read: {}", std::strerror(why)), "check its permissions");
+    if (why == ENOENT || why == ENOTDIR) refuse_file(path, "no such file", missing_hint(path));
+    refuse_file(path, fmt::format("cannot be read: {}", std::strerror(why)), "check its permissions");
   }
   std::string bytes;
   std::array<char, 1 << 16> buffer;
   for (;;) {
     const ::ssize_t count = ::read(in.number(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(path, fmt::format("cannot be read: {}", std::strerror(errno)), "check its permissions");
+    if (count < 0) refuse_file(path, fmt::format("cannot be read: {}", std::strerror(errno)), "check its permissions");
     if (count == 0) return bytes;
     bytes.append(buffer.data(), static_cast<std::size_t>(count));
   }
@@ -109,17 +107,17 @@ std::string read_file(const std::string& path) {
 void write_file(const std::string& path, std::string_view bytes) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (fs::is_directory(status)) fail(path, "is a folder, not a file", "name a file in it");
+  if (fs::is_directory(status)) refuse_file(path, "is a folder, not a file", "name a file in it");
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     const Descriptor out(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (out.number() < 0)
-      fail(path, fmt::format("cannot be written: {}", std::strerror(errno)), "check its permissions");
+      refuse_file(path, fmt::format("cannot be written: {}", std::strerror(errno)), "check its permissions");
     write_all(out, bytes, path);
     return;
   }
   const bool there = fs::exists(status);
   if (there && ::access(path.c_str(), W_OK) != 0)  // renaming over it would not ask
-    fail(path, fmt::format("cannot be written: {}", std::strerror(errno)), "check its permissions");
+    refuse_file(path, fmt::format("cannot be written: {}", std::strerror(errno)), "check its permissions");
   // A link stays a link: what it points to is replaced.
   fs::path target = there ? fs::canonical(path, error) : fs::path(path);
   if (error) target = path;
@@ -128,8 +126,8 @@ void write_file(const std::string& path, std::string_view bytes) {
     if (there) ::fchmod(temporary.descriptor.number(), static_cast<::mode_t>(status.permissions()));
     write_all(temporary.descriptor, bytes, path);
     if (!temporary.descriptor.close() || ::rename(temporary.path.c_str(), target.c_str()) != 0)
-      fail(path, fmt::format("cannot be written: {}", std::strerror(errno)),
-           "check that you may write there and that there is space");
+      refuse_file(path, fmt::format("cannot be written: {}", std::strerror(errno)),
+                  "check that you may write there and that there is space");
   } catch (...) {
     ::unlink(temporary.path.c_str());
     throw;

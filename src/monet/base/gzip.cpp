@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 
-[[noreturn]] void fail(const std::string& path, std::string message, std::string hint) {
-  throw InputError(Diagnostic{.file = path, .message = std::move(message), .hint = std::move(hint)});
-}
-
 class Inflater {
  public:
   Inflater() {
@@ -42,13 +38,14 @@ class Inflater {
 std::string unpacked(std::string bytes, const std::string& path, std::size_t most_bytes) {
   if (bytes.size() < 2 || bytes[0] != '\x1f' || bytes[1] != '\x8b') return bytes;
   Inflater inflater;
-  if (!inflater.good()) fail(path, "cannot be unpacked: no memory", "close other programs");
+  if (!inflater.good()) refuse_file(path, "cannot be unpacked: no memory", "close other programs");
   z_stream& stream = inflater.stream();
   std::string out;
   std::size_t read = 0;
   for (int state = Z_OK; state != Z_STREAM_END || read < bytes.size();) {
     // A gzip file may consist of several members.
-    if (state == Z_STREAM_END && inflateReset(&stream) != Z_OK) fail(path, "is a damaged gzip file", "fetch it again");
+    if (state == Z_STREAM_END && inflateReset(&stream) != Z_OK)
+      refuse_file(path, "is a damaged gzip file", "fetch it again");
     const std::size_t part = std::min<std::size_t>(bytes.size() - read, std::numeric_limits<uInt>::max());
     stream.next_in = reinterpret_cast<Bytef*>(bytes.data() + read);
     stream.avail_in = static_cast<uInt>(part);
@@ -61,9 +58,10 @@ std::string unpacked(std::string bytes, const std::string& path, std::size_t mos
     read += taken;
     out.resize(written + given);
     if (out.size() > most_bytes)
-      fail(path, fmt::format("holds more than {} bytes when unpacked", most_bytes), "split it");
+      refuse_file(path, fmt::format("holds more than {} bytes when unpacked", most_bytes), "split it");
     const bool stuck = taken == 0 && given == 0 && state != Z_STREAM_END;
-    if ((state != Z_OK && state != Z_STREAM_END) || stuck) fail(path, "is a damaged gzip file", "fetch it again");
+    if ((state != Z_OK && state != Z_STREAM_END) || stuck)
+      refuse_file(path, "is a damaged gzip file", "fetch it again");
   }
   return out;
 }

@@ -6,20 +6,15 @@
 #include "monet/cost/clock.h"
 #include "monet/cost/loop_walk.h"
 #include "monet/cost/tiles.h"
+#include "monet/cost/whole.h"
 
 namespace monet::cost {
 namespace {
 
 using hardware::Direction;
 
-// Whole numbers below 2^63 only; std::floor is a library call without SSE 4.1.
-double floor_of(double x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
-double ceil_of(double x) {
-  const double down = floor_of(x);
-  return down < x ? down + 1 : down;
-}
+// Half to even, as the reference rounds.
 double round_of(double x) {
-  // half to even, as the reference rounds
   constexpr double kShift = 6755399441055744.0;  // 1.5 · 2^52
   return x < 2251799813685248.0 ? (x + kShift) - kShift : x;
 }
@@ -488,12 +483,12 @@ void hide_first_loads(const Problem& p, double busy_cycles, const std::array<dou
   }
 }
 
-struct Parts {
+struct TransferParts {
   double shared = 0, half_shared = 0, separate = 0;
 };
 
-Parts onload_parts(const Problem& p, const OperandProblem& o, std::span<const MemoryLevel> levels) {
-  Parts parts;
+TransferParts onload_parts(const Problem& p, const OperandProblem& o, std::span<const MemoryLevel> levels) {
+  TransferParts parts;
   for (std::size_t m = 0; m + 1 < o.memories; ++m) {
     const double pair = std::max(levels[m].flows[kWriteFromHigh].waited, levels[m + 1].flows[kReadToLow].waited);
     const bool lower = p.ports[o.ports[m][kWriteFromHigh].port].serves_both_inputs;
@@ -509,9 +504,9 @@ Parts onload_parts(const Problem& p, const OperandProblem& o, std::span<const Me
 }
 
 double onload_of(const Problem& p, const Evaluation& e) {
-  const Parts a = onload_parts(p, p.operands[1], e.levels[1]);
+  const TransferParts a = onload_parts(p, p.operands[1], e.levels[1]);
   if (p.operands.size() == 2) return a.separate + (p.quirks.last_half_shared ? 0 : a.shared + a.half_shared);
-  const Parts b = onload_parts(p, p.operands[2], e.levels[2]);
+  const TransferParts b = onload_parts(p, p.operands[2], e.levels[2]);
   return std::min(a.shared + std::max(b.shared + b.half_shared + b.separate, a.half_shared + a.separate),
                   b.shared + std::max(a.shared + a.half_shared + a.separate, b.half_shared + b.separate));
 }

@@ -10,12 +10,11 @@ namespace {
 
 using work::Axis;
 using work::LoopNest;
-using work::Operand;
 using work::Role;
 using work::Term;
 
-const Operand* output_of(const LoopNest& nest) {
-  for (const Operand& o : nest.operands)
+const work::Operand* output_of(const LoopNest& nest) {
+  for (const work::Operand& o : nest.operands)
     if (o.role == Role::Output) return &o;
   return nullptr;
 }
@@ -23,7 +22,7 @@ const Operand* output_of(const LoopNest& nest) {
 // Which of the two dimensions of an output axis an input has an axis of its own along: the one the window moves by.
 std::optional<std::size_t> moving_term(const LoopNest& nest, const Axis& axis) {
   for (std::size_t t = 0; t < 2; ++t)
-    for (const Operand& o : nest.operands)
+    for (const work::Operand& o : nest.operands)
       if (o.role == Role::Input)
         for (const Axis& a : o.axes)
           if (a.terms.size() == 1 && a.terms[0].dimension == axis.terms[t].dimension) return t;
@@ -46,7 +45,7 @@ std::optional<LoopNest> with_remainder(const LoopNest& nest, std::size_t output,
   result.dimensions[window.dimension].size = (taps - first + step - 1) / step;
   result.dimensions[move.dimension].size = (axis.extent - r + s - 1) / s;
   if (std::string& name = result.dimensions[move.dimension].name; !name.empty() && name[0] == 'O') name[0] = 'I';
-  for (Operand& o : result.operands)
+  for (work::Operand& o : result.operands)
     for (Axis& a : o.axes) {
       if (a.terms.size() != 1) continue;
       if (o.role == Role::Input && a.terms[0].dimension == move.dimension)
@@ -61,7 +60,7 @@ std::optional<LoopNest> with_remainder(const LoopNest& nest, std::size_t output,
 }  // namespace
 
 bool is_scattered(const LoopNest& nest) {
-  const Operand* output = output_of(nest);
+  const work::Operand* output = output_of(nest);
   return output && std::any_of(output->axes.begin(), output->axes.end(), [&](const Axis& axis) {
            return axis.terms.size() == 2 && moving_term(nest, axis).has_value();
          });
@@ -69,7 +68,7 @@ bool is_scattered(const LoopNest& nest) {
 
 LoopNest gathered(const LoopNest& nest) {
   LoopNest result = nest;
-  for (Operand& output : result.operands) {
+  for (work::Operand& output : result.operands) {
     if (output.role != Role::Output) continue;
     for (Axis& axis : output.axes) {
       if (axis.terms.size() != 2) continue;
@@ -78,7 +77,7 @@ LoopNest gathered(const LoopNest& nest) {
       const Term move = axis.terms[*moving], window = axis.terms[1 - *moving];
       work::Dimension& dimension = result.dimensions[move.dimension];
       // i = s·o + d·f + offset, so s·o = i - d·f - offset: an index of the gradient spread out by s.
-      for (Operand& input : result.operands)
+      for (work::Operand& input : result.operands)
         for (Axis& a : input.axes)
           if (input.role == Role::Input && a.terms.size() == 1 && a.terms[0].dimension == move.dimension) {
             a.extent = move.coefficient * (dimension.size - 1) + 1;
@@ -96,7 +95,7 @@ LoopNest gathered(const LoopNest& nest) {
 
 std::vector<LoopNest> gathered_by_remainder(const LoopNest& nest) {
   std::vector<LoopNest> classes{nest};
-  const Operand* output = output_of(nest);
+  const work::Operand* output = output_of(nest);
   if (output == nullptr) return classes;
   const auto operand = static_cast<std::size_t>(output - nest.operands.data());
   for (std::size_t a = 0; a < output->axes.size(); ++a) {

@@ -22,7 +22,7 @@ constexpr double kAdderMm2 = 3 * kNandMm2 + 2 * kXorMm2;
 constexpr double kSumNs = 2 * kXorNs, kInputToCarryNs = kXorNs + 2 * kNandNs, kCarryNs = 2 * kNandNs;
 
 // What the parts of an array come to.
-struct Parts {
+struct ArrayParts {
   bool analog = false;
   double activation = 0, weight = 0, serial = 0, adc = 0;  // bits
   double columns = 1, rows = 1, banks = 1;
@@ -36,14 +36,14 @@ struct Parts {
   double accumulator_bits = 0;
 };
 
-Parts parts_of(const Array& array) {
+ArrayParts parts_of(const Array& array) {
   MONET_ASSERT(array.imc.has_value(), "an in-memory-compute array");
   const InMemoryCompute& imc = *array.imc;
-  Parts p{.analog = imc.analog,
-          .activation = static_cast<double>(imc.activation_bits),
-          .weight = static_cast<double>(imc.weight_bits),
-          .serial = static_cast<double>(std::max<std::int64_t>(imc.serial_bits, 1)),
-          .adc = static_cast<double>(imc.adc_bits)};
+  ArrayParts p{.analog = imc.analog,
+               .activation = static_cast<double>(imc.activation_bits),
+               .weight = static_cast<double>(imc.weight_bits),
+               .serial = static_cast<double>(std::max<std::int64_t>(imc.serial_bits, 1)),
+               .adc = static_cast<double>(imc.adc_bits)};
   for (std::size_t a = 0; a < array.dimensions.size(); ++a)
     (a == 0 ? p.columns : a == 1 ? p.rows : p.banks) *= static_cast<double>(array.dimensions[a].size);
   p.depth = std::ceil(std::log2(p.rows));
@@ -61,7 +61,7 @@ Parts parts_of(const Array& array) {
 }
 
 // One adder tree with `used` of its inputs at work. Halves of the tree whose other half is idle only pass numbers on.
-double tree_pj(const Parts& p, double used) {
+double tree_pj(const ArrayParts& p, double used) {
   if (used >= p.rows) return p.tree_adders * kAdderPj;
   double full = 0, passing = 0;
   const double w = p.weight;
@@ -119,7 +119,7 @@ double total(const ImcEnergy& e) {
 }
 
 ImcEnergy imc_energy(const Array& array, const Layer& layer, const Spatial& spatial) {
-  const Parts p = parts_of(array);
+  const ArrayParts p = parts_of(array);
   const double columns = lanes_on(spatial, 0), rows = std::min(rows_in_use(layer, spatial), p.rows);
   double macs = 1;
   for (const work::Dimension& d : layer.dimensions) macs *= static_cast<double>(d.size);
@@ -143,7 +143,7 @@ ImcEnergy imc_energy(const Array& array, const Layer& layer, const Spatial& spat
 }
 
 double imc_clock_ns(const Array& array) {
-  const Parts p = parts_of(array);
+  const ArrayParts p = parts_of(array);
   double ns = kNandNs;
   if (p.analog)
     ns += p.adc * (0.00653 * p.rows + 0.640);
@@ -155,7 +155,7 @@ double imc_clock_ns(const Array& array) {
 }
 
 double imc_area_mm2(const hardware::Core& core) {
-  const Parts p = parts_of(*core.array);
+  const ArrayParts p = parts_of(*core.array);
   const double lanes = p.columns * p.rows * p.banks, sums = p.columns * p.banks;
   double area = 0;
   for (const hardware::Memory& memory : core.memories)

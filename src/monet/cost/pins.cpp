@@ -13,7 +13,7 @@ namespace {
 
 // The prime factors of one dimension and how many there are of each. The reference's counts can go wrong, even below
 // zero; they are only used for the quirk.
-struct Factors {
+struct PrimeFactors {
   std::uint32_t dimension = 0;
   std::vector<double> factor{};
   std::vector<long> count{};
@@ -29,11 +29,11 @@ std::map<double, long> primes_of(double n) {
   return primes;
 }
 
-std::vector<Factors> factors_of(const Problem& p) {
-  std::vector<Factors> all;
+std::vector<PrimeFactors> factors_of(const Problem& p) {
+  std::vector<PrimeFactors> all;
   for (std::uint32_t d = 0; d < p.dimensions; ++d) {
     if (p.temporal[d] <= 1) continue;
-    Factors f{.dimension = d};
+    PrimeFactors f{.dimension = d};
     for (const auto& [prime, count] : primes_of(p.temporal[d])) {
       f.factor.push_back(prime);
       f.count.push_back(count);
@@ -47,7 +47,7 @@ std::vector<Factors> factors_of(const Problem& p) {
 
 // Takes a pinned factor out of the primes and puts it in as a whole. As the reference does it: of a factor with two
 // primes the second is given back. False if a prime is not there.
-bool pin_factor(Factors& f, double pinned) {
+bool pin_factor(PrimeFactors& f, double pinned) {
   for (const auto& [prime, multiplicity] : primes_of(pinned)) {
     const auto found = std::find(f.factor.begin(), f.factor.end(), prime);
     if (found == f.factor.end()) return false;
@@ -66,7 +66,7 @@ bool pin_factor(Factors& f, double pinned) {
 }
 
 // The two factors to multiply: the first that are not pinned.
-std::pair<std::size_t, std::size_t> two_free(const Factors& f, std::span<const PinnedLoop> pins) {
+std::pair<std::size_t, std::size_t> two_free(const PrimeFactors& f, std::span<const PinnedLoop> pins) {
   std::optional<std::size_t> first;
   for (std::size_t i = 0; i < f.factor.size(); ++i) {
     const auto pinned = static_cast<long>(std::count_if(pins.begin(), pins.end(), [&](const PinnedLoop& pin) {
@@ -80,7 +80,7 @@ std::pair<std::size_t, std::size_t> two_free(const Factors& f, std::span<const P
   return {first.value_or(0), f.factor.size() - 1};
 }
 
-void merge_two(Factors& f, std::span<const PinnedLoop> pins) {
+void merge_two(PrimeFactors& f, std::span<const PinnedLoop> pins) {
   const auto [x, y] = two_free(f, pins);
   const double product = f.factor[x] * f.factor[y];
   --f.count[x];
@@ -109,10 +109,11 @@ std::string cannot_pin(const work::Dimension& dimension, double factor, double e
 // The reference's way to take pinned factors out.
 void list_loops_as_reference(const Problem& p, const std::vector<work::Dimension>& dimensions, std::size_t limit,
                              PinnedLoops& result) {
-  std::vector<Factors> all = factors_of(p);
+  std::vector<PrimeFactors> all = factors_of(p);
   for (const PinnedLoop& pin : result.pins) {
     if (!pin.factor) continue;
-    const auto f = std::find_if(all.begin(), all.end(), [&](const Factors& x) { return x.dimension == pin.dimension; });
+    const auto f =
+        std::find_if(all.begin(), all.end(), [&](const PrimeFactors& x) { return x.dimension == pin.dimension; });
     if (f == all.end() || !pin_factor(*f, *pin.factor)) {
       result.reason = cannot_pin(dimensions[pin.dimension], *pin.factor, p.temporal[pin.dimension]);
       return;
@@ -121,13 +122,13 @@ void list_loops_as_reference(const Problem& p, const std::vector<work::Dimension
   long total = 0;
   std::size_t temporal = 0;
   for (std::uint32_t d = 0; d < p.dimensions; ++d) temporal += p.temporal[d] > 1 ? 1 : 0;
-  for (const Factors& f : all) total += f.sum;
+  for (const PrimeFactors& f : all) total += f.sum;
   const auto most = limit > 0 ? static_cast<long>(std::max(limit, temporal)) : total;
   for (; total > most; --total)
-    merge_two(
-        *std::max_element(all.begin(), all.end(), [](const Factors& x, const Factors& y) { return x.sum < y.sum; }),
-        result.pins);
-  for (const Factors& f : all)
+    merge_two(*std::max_element(all.begin(), all.end(),
+                                [](const PrimeFactors& x, const PrimeFactors& y) { return x.sum < y.sum; }),
+              result.pins);
+  for (const PrimeFactors& f : all)
     for (std::size_t i = 0; i < f.factor.size(); ++i) {
       if (f.count[i] < 0) {
         result.reason = "the pinned factors use more of a dimension than there is";

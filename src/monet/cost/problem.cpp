@@ -79,7 +79,7 @@ void set_relevance(const Layer& layer, const Operand& operand, const Quirks& qui
 
 // The factors in the two forms. A dimension that does not divide is spread evenly over its iterations: 56 on 32 lanes
 // is two passes of 28.
-struct Factors {
+struct SpatialFactors {
   std::vector<std::vector<double>> fractional, integer;  // shaped like Spatial
 };
 
@@ -92,8 +92,8 @@ std::vector<std::size_t> by_turn(const Spatial& spatial) {
   return order;
 }
 
-Factors adjusted(const Layer& layer, const Spatial& spatial, const Quirks& quirks) {
-  Factors f;
+SpatialFactors adjusted(const Layer& layer, const Spatial& spatial, const Quirks& quirks) {
+  SpatialFactors f;
   const std::vector<std::size_t> order = by_turn(spatial);
   for (const auto& loops : spatial) {
     f.fractional.emplace_back();
@@ -339,7 +339,7 @@ Problem make_problem(const Layer& layer, const Core& core, const Spatial& spatia
     if (p.operands[o].memories == 0)
       refuse(layer, fmt::format("core '{}' has no memory for operand {}", core.name, layer.operands[o].name));
   set_ports(core, layer, port_ids, p);
-  const Factors factors = adjusted(layer, spatial, quirks);
+  const SpatialFactors factors = adjusted(layer, spatial, quirks);
   p.is_integral = factors.fractional == factors.integer;
   for (OperandProblem& o : p.operands) {
     set_spatial(core, spatial, factors.fractional, quirks, o, o.fractional);

@@ -21,10 +21,6 @@ using hardware::Slot;
 using Loops = std::vector<SpatialLoop>;
 using Limits = std::vector<std::vector<std::int64_t>>;  // per array dimension and layer dimension
 
-bool holds(const Memory& memory, Slot slot) {
-  return std::find(memory.slots.begin(), memory.slots.end(), slot) != memory.slots.end();
-}
-
 // The operands whose loops a memory limits: those it is the lowest of. Quirk: all or none, none if any of its operands
 // has another memory below.
 std::vector<const Operand*> limited_operands(const Layer& layer, const Core& core, std::size_t m, bool all_or_none) {

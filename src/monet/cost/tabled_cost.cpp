@@ -12,14 +12,14 @@ namespace {
 // Cycles of the longest period in which some activity is at work, each in the first `allowed` of its own; the periods
 // divide each other. whole[k]: that number for the k + 1 shortest, in one period of the longest of them; start[k]: for
 // the k shortest, in the first `allowed` cycles of the next.
-struct Activity {
+struct TabledActivity {
   double allowed, period, periods;
 };
 
-double covered_cycles(std::span<Activity> all) {
+double covered_cycles(std::span<TabledActivity> all) {
   std::array<double, 4 * kMaxOperands> whole, start;
   for (std::size_t i = 1; i < all.size(); ++i) {  // few: by insertion
-    const Activity x = all[i];
+    const TabledActivity x = all[i];
     std::size_t j = i;
     for (; j > 0 && all[j - 1].period > x.period; --j) all[j] = all[j - 1];
     all[j] = x;
@@ -243,7 +243,7 @@ double TabledCosts::stall() const {
     if (sums.count > 1) {
       double together = total;
       if (!sums.is_always_busy) {
-        std::array<Activity, 4 * kMaxOperands> activities;
+        std::array<TabledActivity, 4 * kMaxOperands> activities;
         std::size_t count = 0;
         for (const std::uint16_t id : ports_[i].flows)
           if (const Moving& f = flows_[id]; f.exists)

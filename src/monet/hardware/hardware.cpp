@@ -75,6 +75,10 @@ std::string_view name(WorkClass work_class) {
   return "";
 }
 
+bool holds(const Memory& memory, Slot slot) {
+  return std::find(memory.slots.begin(), memory.slots.end(), slot) != memory.slots.end();
+}
+
 std::int64_t instances(const Memory& memory, const Core& core) {
   std::int64_t count = 1;
   for (std::size_t d = 0; core.array && d < core.array->dimensions.size(); ++d)

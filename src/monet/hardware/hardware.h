@@ -185,6 +185,7 @@ struct Core {
 
 // How many of a memory there are in its core: it is replicated along the array dimensions it does not serve.
 std::int64_t instances(const Memory& memory, const Core& core);
+bool holds(const Memory& memory, Slot slot);
 // The names of the memories an operand goes through, lowest to highest.
 std::vector<std::string> levels(const Core& core, Slot slot);
 

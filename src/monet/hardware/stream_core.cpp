@@ -19,10 +19,6 @@ using config::Value;
 constexpr double kAssumedNodeNm = 28;  // ZigZag's constants of in-memory arrays are of this node
 constexpr config::NumberRange kCost{.least = 0, .most = kMostFigure};
 
-Section section(const Value& value, std::string what, Findings& findings) {
-  return Section(value, std::move(what), Dialect::PyYaml, findings);
-}
-
 // ---- Memories ----
 
 // Files rarely say what a memory is made of; sizes and names do.
@@ -61,7 +57,7 @@ void read_costs(Section& s, Memory& memory, Findings& findings) {
 
 Memory read_memory(const Value& value, const std::string& name, std::size_t core, std::size_t index,
                    const std::vector<std::string>& dimensions, bool has_array, Places& places, Findings& findings) {
-  Section s = section(value, fmt::format("memory '{}'", name), findings);
+  Section s = stream_section(value, fmt::format("memory '{}'", name), findings);
   Memory memory{.name = name};
   memory.size_bits = s.require_integer("size", {.least = 1, .most = kMostBits}).value_or(1);
   memory.kind = kind_of(s.text("mem_type").value_or(""), name, memory.size_bits);
@@ -140,7 +136,7 @@ std::optional<InMemoryCompute> read_imc(Section& s, Findings& findings) {
 }
 
 ReadArray read_array(const Value& value, Findings& findings) {
-  Section s = section(value, "the operational array", findings);
+  Section s = stream_section(value, "the operational array", findings);
   ReadArray result;
   s.require("dimensions");
   s.require("sizes");
@@ -174,7 +170,7 @@ ReadArray read_array(const Value& value, Findings& findings) {
   return result;
 }
 
-void note_array(const std::string& path, const Value& map, Places& places) {
+void note_stream_array(const std::string& path, const Value& map, Places& places) {
   places.note_fields(path, map,
                      {{"mac_energy_pj", "multiplier_energy"},
                       {"mac_energy_pj", "unit_energy"},
@@ -205,7 +201,7 @@ void read_dataflows(const Value& value, Core& core, const std::vector<std::strin
 
 // AIE tiles of Stream 2026 have one memory and say nothing of their array.
 void read_tile_memory(const Value& value, std::size_t index, Core& core, Places& places, Findings& findings) {
-  Section s = section(value, "the memory of the tile", findings);
+  Section s = stream_section(value, "the memory of the tile", findings);
   Memory memory{.name = "memory", .slots = {Slot::Input, Slot::Weight, Slot::Output}};
   memory.size_bits = s.require_integer("capacity", {.least = 0, .most = kMostBits}).value_or(1);
   const std::int64_t least = s.integer("bandwidth_min", kPortWidth).value_or(1);
@@ -263,7 +259,7 @@ std::vector<Unrolling> read_loops(const Value& list, std::string_view what, Find
 }
 
 StreamCore read_stream_core(const Value& value, std::size_t index, Places& places, Findings& findings) {
-  Section s = section(value, "the core", findings);
+  Section s = stream_section(value, "the core", findings);
   places.note(core_path(index), value);
   StreamCore result;
   Core& core = result.core;
@@ -286,7 +282,7 @@ StreamCore read_stream_core(const Value& value, std::size_t index, Places& place
   if (array) {
     places.note(core_path(index) + ".array", *array);
     read = read_array(*array, findings);
-    note_array(core_path(index) + ".array", *array, places);
+    note_stream_array(core_path(index) + ".array", *array, places);
   } else if (value.is_map()) {
     findings.error(value, fmt::format("core '{}' has no 'operational_array'", core.name));
   }

@@ -18,7 +18,7 @@ using config::Value;
 
 constexpr config::IntegerRange kIds{.least = 0, .most = static_cast<std::int64_t>(kMostCores)};
 const Figure kUnknown{.value = 0, .provenance = Provenance::Assumed, .source = "not stated"};
-const Figure kNode{
+const Figure kAssumedNode{
     .value = 28, .provenance = Provenance::Assumed, .source = "not stated; ZigZag's own constants are of 28 nm"};
 
 // ---- Core files ----
@@ -63,7 +63,7 @@ class StreamReader {
 
   Hardware run() {
     hardware_.name = s_.require_text("name").value_or("");
-    hardware_.node_nm = kNode;
+    hardware_.node_nm = kAssumedNode;
     hardware_.clock_hz = hardware_.supply_v = kUnknown;
     cores();
     const std::optional<Value> graph = s_.has("graph") ? s_.find("graph") : s_.find("bus");
@@ -377,7 +377,7 @@ bool looks_like_stream(const Value& root) {
 Hardware read_zigzag(const Value& root, Findings& findings, Places* found) {
   Places places;
   StreamCore read = read_stream_core(root, 0, places, findings);
-  Hardware hardware{.name = read.core.name, .node_nm = kNode, .clock_hz = kUnknown, .supply_v = kUnknown};
+  Hardware hardware{.name = read.core.name, .node_nm = kAssumedNode, .clock_hz = kUnknown, .supply_v = kUnknown};
   if (hardware.name.empty()) hardware.name = read.core.name = "core";
   // A file of an off-chip core alone describes no off-chip core: there is no chip it is off.
   hardware.cores.push_back(std::move(read.core));

@@ -13,17 +13,12 @@
 namespace monet::hardware {
 namespace {
 
-using config::Dialect;
 using config::Findings;
 using config::Section;
 using config::Value;
 
-const std::vector<std::string> kDirectionNames{"fh", "tl", "fl", "th"};  // in the order of kDirections
+const std::vector<std::string> kStreamDirections{"fh", "tl", "fl", "th"};  // in the order of kDirections
 const std::vector<std::string> kPortKinds{"read", "write", "read_write"};
-
-Section section(const Value& value, std::string what, Findings& findings) {
-  return Section(value, std::move(what), Dialect::PyYaml, findings);
-}
 
 // Only outputs come from below or go back up. ZigZag does not mind it said of an input, and makes nothing of it.
 bool is_real(PortUse use, const Value& at, Findings& findings) {
@@ -44,19 +39,19 @@ std::optional<PortUse> read_use(const Value& value, Findings& findings) {
     return std::nullopt;
   }
   const std::optional<Slot> slot = zigzag_slot(parts->first);
-  const auto direction = std::find(kDirectionNames.begin(), kDirectionNames.end(), parts->second);
+  const auto direction = std::find(kStreamDirections.begin(), kStreamDirections.end(), parts->second);
   if (!slot)
     findings.error(value, fmt::format("unknown operand '{}'", parts->first.substr(0, 40)),
                    did_you_mean(parts->first, zigzag_operands(), "known: I1, I2, O"));
-  if (direction == kDirectionNames.end())
+  if (direction == kStreamDirections.end())
     findings.error(value, fmt::format("unknown direction '{}'", parts->second.substr(0, 40)),
                    "known: fh (from high), tl (to low), fl (from low), th (to high)");
-  if (!slot || direction == kDirectionNames.end()) return std::nullopt;
-  return PortUse{*slot, kDirections[static_cast<std::size_t>(direction - kDirectionNames.begin())]};
+  if (!slot || direction == kStreamDirections.end()) return std::nullopt;
+  return PortUse{*slot, kDirections[static_cast<std::size_t>(direction - kStreamDirections.begin())]};
 }
 
 void read_new_port(const Value& value, Memory& memory, Findings& findings) {
-  Section s = section(value, fmt::format("a port of memory '{}'", memory.name), findings);
+  Section s = stream_section(value, fmt::format("a port of memory '{}'", memory.name), findings);
   Port port{.name = s.require_text("name").value_or("")};
   if (const std::optional<Value> type = s.require("type"))
     if (const std::optional<std::size_t> kind = config::read_choice(*type, "type", kPortKinds, findings))
@@ -135,10 +130,10 @@ void read_old_ports(const std::vector<Value>& ports, const OldPorts& old, Memory
                      fmt::format("memory '{}' has {} operands but ports for more", memory.name, memory.slots.size()));
       return;
     }
-    Section s = section(ports[i], fmt::format("the ports of memory '{}'", memory.name), findings);
+    Section s = stream_section(ports[i], fmt::format("the ports of memory '{}'", memory.name), findings);
     for (std::size_t d = 0; d < kDirections.size(); ++d)
-      if (const std::optional<Value> at = s.find(kDirectionNames[d]))
-        if (const std::optional<std::string> name = config::read_text(*at, kDirectionNames[d], findings))
+      if (const std::optional<Value> at = s.find(kStreamDirections[d]))
+        if (const std::optional<std::string> name = config::read_text(*at, kStreamDirections[d], findings))
           if (const PortUse use{memory.slots[i], kDirections[d]}; is_real(use, *at, findings))
             read_old_use(*at, *name, use, old, memory, findings);
     s.finish();
@@ -146,11 +141,15 @@ void read_old_ports(const std::vector<Value>& ports, const OldPorts& old, Memory
 }
 
 bool is_old_port(const Value& port) {
-  return port.is_map() && std::any_of(kDirectionNames.begin(), kDirectionNames.end(),
+  return port.is_map() && std::any_of(kStreamDirections.begin(), kStreamDirections.end(),
                                       [&](const std::string& name) { return port.find(name).has_value(); });
 }
 
 }  // namespace
+
+Section stream_section(const Value& value, std::string what, Findings& findings) {
+  return Section(value, std::move(what), config::Dialect::PyYaml, findings);
+}
 
 const std::vector<std::string>& zigzag_operands() {
   static const std::vector<std::string> names{"I1", "I2", "O"};

@@ -10,6 +10,7 @@ namespace monet::hardware {
 
 inline constexpr config::IntegerRange kPortWidth{.least = 1, .most = kMostBitsPerCycle};
 
+config::Section stream_section(const config::Value& value, std::string what, config::Findings& findings);
 const std::vector<std::string>& zigzag_operands();  // I1, I2, O, in the order of kSlots
 
 // The ports of a memory, whose slots are known, in either spelling.

@@ -20,9 +20,9 @@ using technology::Point;
 using technology::sound_node;
 
 constexpr double kKibit = 1024;
-constexpr const char* kEnergySource =
+constexpr const char* kMemoryEnergySource =
     "fit to CACTI 7 at 45 nm and to the 64-bit accesses of ISSCC 2014 (45 nm) and of TPUv4i, ISCA 2021 (7 nm)";
-constexpr const char* kAreaSource = "fit to CACTI 7 at 45 nm, scaled by published cell sizes";
+constexpr const char* kMemoryAreaSource = "fit to CACTI 7 at 45 nm, scaled by published cell sizes";
 constexpr const char* kLeakageSource = "fit to CACTI 7 with low-operating-power transistors at 300 K, 22 to 90 nm";
 constexpr const char* kRegisterSource = "fit to register energies of Accelergy, FuseMax and ZigZag";
 constexpr const char* kFlipFlopSource = "flip-flop and 2:1 multiplexer of the NanGate 45 nm library";
@@ -94,8 +94,8 @@ struct CellForm {
   double word[3];
   double bit[3];
 };
-constexpr CellForm kArea{.word = {2.0621e-05, 2.6692e-05, 8.464e-06}, .bit = {3.8428e-07, 3.2753e-07, 6.1637e-08}};
-constexpr CellForm kLeakage{.word = {0.00024638, 0.00011196, 3.6978e-06}, .bit = {2.9092e-06, 0, 1.6574e-08}};
+constexpr CellForm kCellArea{.word = {2.0621e-05, 2.6692e-05, 8.464e-06}, .bit = {3.8428e-07, 3.2753e-07, 6.1637e-08}};
+constexpr CellForm kCellLeakage{.word = {0.00024638, 0.00011196, 3.6978e-06}, .bit = {2.9092e-06, 0, 1.6574e-08}};
 
 double at_45_nm(const CellForm& form, const Shape& s) {
   const auto part = [&](const double(&c)[3]) { return c[0] + s.more_ports * (c[1] + s.more_ports * c[2]); };
@@ -103,7 +103,7 @@ double at_45_nm(const CellForm& form, const Shape& s) {
 }
 
 double sram_area(const Shape& s, double node_nm) {
-  return at_45_nm(kArea, s) * interpolate(kCell, sound_node(node_nm), 0, 2) /
+  return at_45_nm(kCellArea, s) * interpolate(kCell, sound_node(node_nm), 0, 2) /
          interpolate(kCell, technology::kOldNode, 0, 2);
 }
 
@@ -125,7 +125,7 @@ double register_energy(double coefficient, const Shape& s, double node_nm) {
 Figure register_figure(double coefficient, const EnergyForm& form, const Shape& s, double node_nm) {
   const double memory = sram_energy(form, s, node_nm);
   const double registers = register_energy(coefficient, s, node_nm);
-  if (memory < registers) return figure(memory, is_fitted(s) && within(node_nm, 7, 90), kEnergySource);
+  if (memory < registers) return figure(memory, is_fitted(s) && within(node_nm, 7, 90), kMemoryEnergySource);
   return figure(registers, s.size / s.word <= 128 && within(node_nm, 7, 45), kRegisterSource);
 }
 
@@ -144,23 +144,23 @@ double logic_area_by_node(double node_nm) {
 
 Figure sram_read_energy_pj(std::int64_t size_bits, std::int64_t word_bits, int ports, double node_nm) {
   const Shape s = shape(size_bits, word_bits, ports);
-  return figure(sram_energy(kRead, s, node_nm), is_fitted(s) && within(node_nm, 7, 90), kEnergySource);
+  return figure(sram_energy(kRead, s, node_nm), is_fitted(s) && within(node_nm, 7, 90), kMemoryEnergySource);
 }
 
 Figure sram_write_energy_pj(std::int64_t size_bits, std::int64_t word_bits, int ports, double node_nm) {
   const Shape s = shape(size_bits, word_bits, ports);
-  return figure(sram_energy(kWrite, s, node_nm), is_fitted(s) && within(node_nm, 7, 90), kEnergySource);
+  return figure(sram_energy(kWrite, s, node_nm), is_fitted(s) && within(node_nm, 7, 90), kMemoryEnergySource);
 }
 
 Figure sram_leakage_mw(std::int64_t size_bits, std::int64_t word_bits, int ports, double node_nm) {
   const Shape s = shape(size_bits, word_bits, ports);
-  return figure(at_45_nm(kLeakage, s) * leakage_by_node(node_nm), is_fitted(s) && within(node_nm, 22, 90),
+  return figure(at_45_nm(kCellLeakage, s) * leakage_by_node(node_nm), is_fitted(s) && within(node_nm, 22, 90),
                 kLeakageSource);
 }
 
 Figure sram_area_mm2(std::int64_t size_bits, std::int64_t word_bits, int ports, double node_nm) {
   const Shape s = shape(size_bits, word_bits, ports);
-  return figure(sram_area(s, node_nm), is_fitted(s) && within(node_nm, 3, 90), kAreaSource);
+  return figure(sram_area(s, node_nm), is_fitted(s) && within(node_nm, 3, 90), kMemoryAreaSource);
 }
 
 Figure register_read_energy_pj(std::int64_t size_bits, std::int64_t word_bits, double node_nm) {
@@ -185,7 +185,7 @@ Figure register_area_mm2(std::int64_t size_bits, int ports, double node_nm) {
   const double registers =
       s.size * (kFlipFlop + kMultiplexer * (1 + s.more_ports)) * technology::logic_area_by_node(node_nm);
   const double memory = sram_area(s, node_nm);
-  if (memory < registers) return figure(memory, is_fitted(s) && within(node_nm, 3, 90), kAreaSource);
+  if (memory < registers) return figure(memory, is_fitted(s) && within(node_nm, 3, 90), kMemoryAreaSource);
   return figure(registers, within(node_nm, 5, 45), kFlipFlopSource);
 }
 

@@ -16,8 +16,9 @@ using technology::interpolate;
 using technology::Point;
 using work::ElementFunction;
 
-constexpr const char* kEnergySource = "adders and multipliers of ISSCC 2014 (45 nm) and of TPUv4i, ISCA 2021 (7 nm)";
-constexpr const char* kAreaSource =
+constexpr const char* kArithmeticEnergySource =
+    "adders and multipliers of ISSCC 2014 (45 nm) and of TPUv4i, ISCA 2021 (7 nm)";
+constexpr const char* kArithmeticAreaSource =
     "45 nm adders and multipliers of \"High-performance hardware for machine learning\", NIPS 2015, by logic density";
 
 // pJ by width. At 7 nm no 16-bit integers are published.
@@ -123,21 +124,22 @@ constexpr double kRandomSteps = 3;  // shifts and exclusive-ors of 32 bits for o
 }  // namespace
 
 Figure add_energy_pj(Element element, double node_nm) {
-  return figure(add(element, node_nm), is_fitted(element, node_nm), kEnergySource);
+  return figure(add(element, node_nm), is_fitted(element, node_nm), kArithmeticEnergySource);
 }
 
 Figure multiply_energy_pj(Element element, double node_nm) {
-  return figure(multiply(element, node_nm), is_fitted(element, node_nm), kEnergySource);
+  return figure(multiply(element, node_nm), is_fitted(element, node_nm), kArithmeticEnergySource);
 }
 
 Figure mac_energy_pj(Element multiplicand, Element accumulator, double node_nm) {
   return figure(multiply(multiplicand, node_nm) + add(accumulator, node_nm),
-                is_fitted(multiplicand, node_nm) && is_fitted(accumulator, node_nm), kEnergySource);
+                is_fitted(multiplicand, node_nm) && is_fitted(accumulator, node_nm), kArithmeticEnergySource);
 }
 
 Figure mac_area_mm2(Element multiplicand, Element accumulator, double node_nm) {
   return figure(area(multiplicand, accumulator, node_nm),
-                is_published(multiplicand) && is_published(accumulator) && node_nm >= 5 && node_nm <= 45, kAreaSource);
+                is_published(multiplicand) && is_published(accumulator) && node_nm >= 5 && node_nm <= 45,
+                kArithmeticAreaSource);
 }
 
 std::int64_t mac_cycles(Element native, Element used) {

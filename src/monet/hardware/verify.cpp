@@ -18,10 +18,6 @@ std::string link_path(std::size_t link) { return fmt::format("links[{}]", link);
 
 namespace {
 
-bool holds(const Memory& memory, Slot slot) {
-  return std::find(memory.slots.begin(), memory.slots.end(), slot) != memory.slots.end();
-}
-
 class Examiner {
  public:
   explicit Examiner(const Hardware& hardware) : hardware_(hardware) {}

@@ -20,6 +20,12 @@ struct Weights {
   double mean(double a, double b) const { return old_share * a + new_share * b; }
 };
 
+template <class T>
+void merge_means(const std::vector<Array<T>>& part, std::vector<Array<T>>& total, const Weights& w) {
+  for (std::size_t i = 0; i < part.size(); ++i)
+    merge_each(part[i], total[i], [&](double a, double b) { return w.mean(a, b); });
+}
+
 // Outputs 0 mean (absent for Rms), 1 inverse deviation, 2 variance; the last two may be absent.
 template <class T>
 void merge_statistics(const std::vector<Array<T>>& part, std::vector<Array<T>>& total, const Weights& w) {
@@ -59,7 +65,7 @@ void combine(const Combine& how, const std::vector<Array<T>>& part, Partial<T>& 
     case CombineKind::Sum: each([](double a, double b) { return a + b; }); break;
     case CombineKind::Max: each([](double a, double b) { return b > a || std::isnan(b) ? b : a; }); break;
     case CombineKind::Min: each([](double a, double b) { return b < a || std::isnan(b) ? b : a; }); break;
-    case CombineKind::Mean: each([&](double a, double b) { return weights.mean(a, b); }); break;
+    case CombineKind::Mean: merge_means(part, total.values, weights); break;
     case CombineKind::Statistics: merge_statistics(part, total.values, weights); break;
   }
   total.count += how.count;

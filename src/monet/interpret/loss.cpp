@@ -9,10 +9,10 @@
 namespace monet {
 namespace {
 
-constexpr std::int64_t kIgnored = -1, kElsewhere = -2;
+constexpr std::int64_t kIgnored = -1, kClassElsewhere = -2;
 
-// Where the log probability of every label stands, kIgnored where the label is ignored, kElsewhere where its class is
-// in another part.
+// Where the log probability of every label stands, kIgnored where the label is ignored, kClassElsewhere where its class
+// is in another part.
 struct Picks {
   std::vector<std::int64_t> positions;
   double divisor = 1;  // 1 for a sum
@@ -54,7 +54,7 @@ Picks pick(const LossOp& op, std::int64_t axis, const Shape& log_prob, const Arr
         continue;
       }
       const std::int64_t c = static_cast<std::int64_t>(label) - first_class;
-      position = c < 0 || c >= split.extent ? kElsewhere : (n * split.extent + c) * split.inner + inner;
+      position = c < 0 || c >= split.extent ? kClassElsewhere : (n * split.extent + c) * split.inner + inner;
     }
   });
   return picks;

@@ -33,7 +33,7 @@ Grid grid_of(const Shape& shape, const Ints& starts, const Shape& sizes, const I
   return grid;
 }
 
-constexpr std::int64_t kPaddingValue = -1, kElsewhere = -2;
+constexpr std::int64_t kPaddingValue = -1, kSourceElsewhere = -2;
 
 // The element that each of `count` positions of a padded dimension copies, -1: the padding value.
 Ints padding_sources(std::int64_t extent, std::int64_t begin, std::int64_t first, std::int64_t count, PadMode mode) {
@@ -51,7 +51,8 @@ Ints padding_sources(std::int64_t extent, std::int64_t begin, std::int64_t first
 }
 
 // Calls f(position in the padded array, position in the inner array) for every position of the padded array; the
-// second is kPaddingValue where nothing is copied, kElsewhere where the arrays are parts and it is in none of them.
+// second is kPaddingValue where nothing is copied, kSourceElsewhere where the arrays are parts and it is in none of
+// them.
 template <class PadOp, class F>
 void for_each_padded(const PadOp& op, const Shape& inner, const Shape& padded, F&& f) {
   const bool part = op.part != Part{};
@@ -63,7 +64,7 @@ void for_each_padded(const PadOp& op, const Shape& inner, const Shape& padded, F
                                       padded[d], op.mode));
     const std::int64_t origin = part ? op.part.origin[d] : 0;
     for (std::int64_t& s : sources.back())
-      if (s >= 0) s = s < origin || s >= origin + inner[d] ? kElsewhere : s - origin;
+      if (s >= 0) s = s < origin || s >= origin + inner[d] ? kSourceElsewhere : s - origin;
   }
   Ints at(rank, 0);
   const std::int64_t count = elements(padded);
@@ -183,7 +184,7 @@ Array<T> apply(const Pad& op, const Call<T>& call) {
   const Array<T>& x = call.need(0);
   Array<T> y = call.zeros(0);
   for_each_padded(op, x.shape, y.shape, [&](std::int64_t position, std::int64_t from) {
-    if (from == kElsewhere) throw ValueError("a part of a padding reads outside its part of the input");
+    if (from == kSourceElsewhere) throw ValueError("a part of a padding reads outside its part of the input");
     y.data.data()[position] = from < 0 ? static_cast<T>(op.value) : x.data.data()[from];
   });
   return y;

@@ -13,14 +13,14 @@
 namespace monet::models {
 namespace {
 
-constexpr double kEpsilon = 1e-12;
+constexpr double kBertEpsilon = 1e-12;
 
 // Dense, dropout, add what the half of a layer started from, normalise.
 TensorId output_of(Builder& b, TensorId x, TensorId start, double ratio, const std::string& name) {
   const std::int64_t width = b[start].shape[2];
   TensorId y = linear(b, name + ".dense", x, width);
   y = dropout(b, y, ratio, name + ".dropout");
-  return layer_norm(b, name + ".LayerNorm", add(b, y, start, name + ".add"), kEpsilon);
+  return layer_norm(b, name + ".LayerNorm", add(b, y, start, name + ".add"), kBertEpsilon);
 }
 
 TensorId encoder_layer(Builder& b, TensorId x, std::int64_t heads, const AttentionOptions& options,
@@ -43,7 +43,7 @@ TensorId masked_lm_logits(Builder& b, TensorId x, TensorId token_table) {
   const std::string name = "cls.predictions";
   x = linear(b, name + ".transform.dense", x, width);
   x = b.unary(UnaryKind::Gelu, x, name + ".transform.act");
-  x = layer_norm(b, name + ".transform.LayerNorm", x, kEpsilon);
+  x = layer_norm(b, name + ".transform.LayerNorm", x, kBertEpsilon);
   const Affine decoder{.weight = token_table, .bias = weight(b, name + ".bias", {vocab}, Splat{0})};
   return flatten_tokens(b, apply(b, decoder, x, name + ".decoder"), "logits");
 }
@@ -62,7 +62,7 @@ TensorId build_bert(Builder& b, const OptionValues& options, std::int64_t batch)
   const TensorId type = b.one(Gather{.axis = 0}, {type_table, types}, embeddings + ".token_type_embeddings");
   x = add(b, x, type, embeddings + ".add_1");
   x = add(b, x, position_rows(b, positions, seq, embeddings + ".position_embeddings"), embeddings + ".add_2");
-  x = layer_norm(b, embeddings + ".LayerNorm", x, kEpsilon);
+  x = layer_norm(b, embeddings + ".LayerNorm", x, kBertEpsilon);
   x = dropout(b, x, attention.dropout, embeddings + ".dropout");
   for (std::int64_t i = 0; i < layers; ++i)
     x = encoder_layer(b, x, options.whole("heads"), attention, fmt::format("{}encoder.layer.{}", prefix, i));

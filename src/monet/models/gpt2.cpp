@@ -9,7 +9,7 @@
 namespace monet::models {
 namespace {
 
-constexpr double kEpsilon = 1e-5;
+constexpr double kGpt2Epsilon = 1e-5;
 
 struct Size {
   std::int64_t layers, width, heads, seq;
@@ -19,13 +19,13 @@ TensorId decoder_layer(Builder& b, TensorId x, std::int64_t heads, const Attenti
                        const std::string& name) {
   constexpr AffineOptions kStored{.input_major = true};
   const std::int64_t width = b[x].shape[2];
-  TensorId y = layer_norm(b, name + ".ln_1", x, kEpsilon);
+  TensorId y = layer_norm(b, name + ".ln_1", x, kGpt2Epsilon);
   PackedAttention layer{.in = affine(b, name + ".attn.c_attn", width, 3 * width, kStored),
                         .out = affine(b, name + ".attn.c_proj", width, width, kStored),
                         .heads = heads};
   y = self_attention(b, layer, y, options, name + ".attn");
   x = add(b, dropout(b, y, options.dropout, name + ".attn.resid_dropout"), x, name + ".add_1");
-  y = layer_norm(b, name + ".ln_2", x, kEpsilon);
+  y = layer_norm(b, name + ".ln_2", x, kGpt2Epsilon);
   y = b.unary(UnaryKind::GeluTanh, linear(b, name + ".mlp.c_fc", y, 4 * width, kStored), name + ".mlp.act");
   y = linear(b, name + ".mlp.c_proj", y, width, kStored);
   return add(b, x, dropout(b, y, options.dropout, name + ".mlp.dropout"), name + ".add_2");
@@ -43,7 +43,7 @@ TensorId build_gpt2(Builder& b, const OptionValues& options, std::int64_t batch)
   x = dropout(b, x, attention.dropout, "transformer.drop");
   for (std::int64_t i = 0; i < layers; ++i)
     x = decoder_layer(b, x, options.whole("heads"), attention, fmt::format("transformer.h.{}", i));
-  x = layer_norm(b, "transformer.ln_f", x, kEpsilon);
+  x = layer_norm(b, "transformer.ln_f", x, kGpt2Epsilon);
   return flatten_tokens(b, apply(b, Affine{.weight = token_table}, x, "lm_head"), "logits");
 }
 

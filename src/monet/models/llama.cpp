@@ -9,7 +9,7 @@
 namespace monet::models {
 namespace {
 
-constexpr double kEpsilon = 1e-5;
+constexpr double kLlamaEpsilon = 1e-5;
 
 struct Tables {
   TensorId cos, sin, mask;
@@ -52,7 +52,7 @@ TensorId decoder_layer(Builder& b, TensorId x, const Sizes& sizes, const Tables&
   constexpr AffineOptions kPlain{.bias = false};
   const std::int64_t width = b[x].shape[2];
   const std::string self = name + ".self_attn";
-  TensorId y = rms_norm(b, name + ".input_layernorm", x, kEpsilon);
+  TensorId y = rms_norm(b, name + ".input_layernorm", x, kLlamaEpsilon);
   const auto project = [&](const char* part, std::int64_t heads) {
     const std::string projection = fmt::format("{}.{}_proj", self, part);
     return split_heads(b, linear(b, projection, y, heads * sizes.head, kPlain), heads, projection);
@@ -64,7 +64,7 @@ TensorId decoder_layer(Builder& b, TensorId x, const Sizes& sizes, const Tables&
   y = attention(b, q, k, v, {.mask = tables.mask}, self);
   x = add(b, x, linear(b, self + ".o_proj", y, width, kPlain), name + ".add_1");
 
-  y = rms_norm(b, name + ".post_attention_layernorm", x, kEpsilon);
+  y = rms_norm(b, name + ".post_attention_layernorm", x, kLlamaEpsilon);
   const TensorId gate =
       b.unary(UnaryKind::Silu, linear(b, name + ".mlp.gate_proj", y, sizes.ff, kPlain), name + ".mlp.act_fn");
   const TensorId up = linear(b, name + ".mlp.up_proj", y, sizes.ff, kPlain);
@@ -87,7 +87,7 @@ TensorId build_llama(Builder& b, const OptionValues& options, std::int64_t batch
   const TensorId table = weight(b, "model.embed_tokens.weight", {vocab, width});
   TensorId x = b.one(Gather{.axis = 0}, {table, tokens}, "model.embed_tokens");
   for (std::int64_t i = 0; i < layers; ++i) x = decoder_layer(b, x, sizes, tables, fmt::format("model.layers.{}", i));
-  x = rms_norm(b, "model.norm", x, kEpsilon);
+  x = rms_norm(b, "model.norm", x, kLlamaEpsilon);
   return flatten_tokens(b, linear(b, "lm_head", x, vocab, {.bias = false}), "logits");
 }
 

@@ -10,18 +10,18 @@ namespace monet::models {
 namespace {
 
 constexpr std::int64_t kPatch = 16;
-constexpr double kEpsilon = 1e-6;
+constexpr double kVitEpsilon = 1e-6;
 
 TensorId encoder_layer(Builder& b, TensorId x, std::int64_t heads, std::int64_t mlp, const std::string& name) {
   const std::int64_t width = b[x].shape[2];
   const std::string attention_name = name + ".self_attention";
-  TensorId y = layer_norm(b, name + ".ln_1", x, kEpsilon);
+  TensorId y = layer_norm(b, name + ".ln_1", x, kVitEpsilon);
   PackedAttention layer{.in = torch_in_projection(b, attention_name, width),
                         .out = affine(b, attention_name + ".out_proj", width, width),
                         .heads = heads};
   y = self_attention(b, layer, y, {.scaled = Scaled::Query}, attention_name);
   x = add(b, y, x, name + ".add_1");
-  y = layer_norm(b, name + ".ln_2", x, kEpsilon);
+  y = layer_norm(b, name + ".ln_2", x, kVitEpsilon);
   y = b.unary(UnaryKind::Gelu, linear(b, name + ".mlp.0", y, mlp), name + ".mlp.1");
   return add(b, x, linear(b, name + ".mlp.3", y, width), name + ".add_2");
 }
@@ -42,7 +42,7 @@ TensorId build_vit(Builder& b, const OptionValues& options, std::int64_t batch) 
   for (std::int64_t i = 0; i < layers; ++i)
     x = encoder_layer(b, x, options.whole("heads"), options.whole("mlp"),
                       fmt::format("encoder.layers.encoder_layer_{}", i));
-  x = layer_norm(b, "encoder.ln", x, kEpsilon);
+  x = layer_norm(b, "encoder.ln", x, kVitEpsilon);
   return linear(b, "heads.head", first_token(b, x, "class"), options.whole("classes"));
 }
 

@@ -7,6 +7,8 @@
 
 namespace monet {
 
+constexpr int kBitsPerByte = 8;
+
 enum class Element {
   F64,
   F32,

@@ -19,7 +19,7 @@ namespace {
 // A splat with more elements than this is a ConstantOfShape node.
 constexpr std::int64_t kSmallSplat = 1024;
 // Protobuf holds 2^31 - 1 bytes; the numbers of one tensor are bounded too, as they pass through memory as doubles.
-constexpr std::int64_t kMostBytes = (std::int64_t{1} << 31) - 1, kMostElements = std::int64_t{1} << 29;
+constexpr std::int64_t kMostBytes = (std::int64_t{1} << 31) - 1, kMostNumbers = std::int64_t{1} << 29;
 
 class Exporter {
  public:
@@ -63,7 +63,7 @@ class Exporter {
   bool fits(const Tensor& tensor) {
     if (full_) return false;
     const std::int64_t count = elements(tensor.shape);
-    full_ = count > kMostElements;
+    full_ = count > kMostNumbers;
     if (!full_) {
       stored_bytes_ += count * bits(carrier(tensor.format.element)) / 8;
       full_ = stored_bytes_ > kMostBytes;

@@ -18,12 +18,6 @@ Ints swapped(std::size_t rank) {
   return perm;
 }
 
-Ints joined(const Ints& a, const Ints& b) {
-  Ints both = a;
-  both.insert(both.end(), b.begin(), b.end());
-  return both;
-}
-
 bool any_negative(const Ints& values) {
   return std::any_of(values.begin(), values.end(), [](std::int64_t v) { return v < 0; });
 }

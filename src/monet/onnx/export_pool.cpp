@@ -58,12 +58,6 @@ Ints overhang(const PoolOp& op, const Ints& extent, const Shape& y) {
   return pads;
 }
 
-Ints joined(const Ints& a, const Ints& b) {
-  Ints both = a;
-  for (const std::int64_t value : b) both.push_back(value);
-  return both;
-}
-
 Ints spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
 
 // Whether ceil mode makes a window that floor mode would not.

@@ -15,7 +15,7 @@ namespace monet::exporting {
 namespace {
 
 // No constant may come near what protobuf can hold in one message.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
+constexpr std::int64_t kMostConstantElements = std::int64_t{1} << 28;
 
 template <class Integer>
 void append_bytes(std::string& bytes, Integer value) {
@@ -159,6 +159,12 @@ pb::TensorProto_DataType onnx_type(Element element) {
     case Element::Bit: break;
   }
   return pb::TensorProto_DataType_UNDEFINED;
+}
+
+Ints joined(const Ints& a, const Ints& b) {
+  Ints both = a;
+  both.insert(both.end(), b.begin(), b.end());
+  return both;
 }
 
 std::string encode(std::size_t count, Element element, const std::function<double(std::size_t)>& number) {
@@ -327,7 +333,7 @@ Value Scope::ints(const Ints& values) {
 }
 
 Value Scope::table(const Shape& shape, Element element, const std::function<double(std::size_t)>& number) {
-  if (elements(shape) > kMostElements) refuse(fmt::format("needs a constant of shape {}", to_string(shape)));
+  if (elements(shape) > kMostConstantElements) refuse(fmt::format("needs a constant of shape {}", to_string(shape)));
   return writer_.constant(shape, element, fmt::format("{}:{}", monet::name(carrier(element)), to_string(shape)),
                           number);
 }

@@ -24,6 +24,9 @@ Element floating(Element element);    // the same without integers: f32 instead
 Element wide(Element element);        // f64 or f32: sums and statistics
 pb::TensorProto_DataType onnx_type(Element element);
 
+// One list after the other, such as pads at the begin and the end.
+Ints joined(const Ints& a, const Ints& b);
+
 // `count` numbers in carrier(element), little-endian.
 std::string encode(std::size_t count, Element element, const std::function<double(std::size_t)>& number);
 

@@ -11,7 +11,7 @@ namespace monet {
 namespace {
 
 constexpr std::size_t kMostNodes = 1'000'000;  // a few nested functions can multiply without end
-constexpr std::size_t kDeepest = 50;
+constexpr std::size_t kDeepestFunction = 50;
 
 std::unordered_set<std::string> defined_in(const pb::GraphProto& graph) {
   std::unordered_set<std::string> names;
@@ -120,8 +120,8 @@ class Flattener {
                       fmt::format("functions call each other in a circle: {} -> {}", fmt::join(stack_, " -> "), key));
       return;
     }
-    if (stack_.size() >= kDeepest) {
-      findings_.error(where, fmt::format("functions are nested more than {} deep", kDeepest));
+    if (stack_.size() >= kDeepestFunction) {
+      findings_.error(where, fmt::format("functions are nested more than {} deep", kDeepestFunction));
       return;
     }
     stack_.push_back(key);
@@ -135,7 +135,7 @@ class Flattener {
   // Nodes a function stands for when everything in it is inlined, counted without doing so; circles count nothing.
   std::size_t size_of(const std::string& key, std::size_t depth) {
     const auto function = functions_.find(key);
-    if (function == functions_.end() || depth > kDeepest) return 1;
+    if (function == functions_.end() || depth > kDeepestFunction) return 1;
     const auto [it, fresh] = sizes_.emplace(key, 0);
     if (!fresh) return it->second;
     std::size_t total = 0;

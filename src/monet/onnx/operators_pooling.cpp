@@ -9,7 +9,7 @@
 namespace monet {
 namespace {
 
-constexpr std::int64_t kMost = 1 << 24;  // of strides, kernels and pads
+constexpr std::int64_t kMostWindow = 1 << 24;  // of strides, kernels and pads
 
 Ints kernel_shape(const OnnxCall& call, std::size_t spatial) {
   const auto kernel = call.attributes.integers("kernel_shape");
@@ -128,7 +128,8 @@ void resize(Converter& c, const OnnxCall& call) {
   Ints factors;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const double factor = sized ? given[i] / static_cast<double>(c.shape(x)[i]) : given[i];
-    if (!(factor >= 1 && factor <= static_cast<double>(kMost)) || factor != static_cast<double>(to_integer(factor)))
+    if (!(factor >= 1 && factor <= static_cast<double>(kMostWindow)) ||
+        factor != static_cast<double>(to_integer(factor)))
       throw UnsupportedUse("a factor that is not whole");
     factors.push_back(to_integer(factor));
   }
@@ -186,7 +187,8 @@ Window read_window(const OnnxCall& call, const Shape& x, const Ints& kernel) {
     throw ModelError(fmt::format("strides and dilations need {} sizes, pads {}", n, 2 * n));
   for (std::size_t i = 0; i < n; ++i)
     for (const std::int64_t size : {window.strides[i], window.dilations[i], kernel[i]})
-      if (size < 1 || size > kMost) throw ModelError("strides, dilations and kernel must be positive and below 2^24");
+      if (size < 1 || size > kMostWindow)
+        throw ModelError("strides, dilations and kernel must be positive and below 2^24");
   if (mode == "NOTSET") {
     window.begin.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(n));
     window.end.assign(pads.begin() + static_cast<std::ptrdiff_t>(n), pads.end());

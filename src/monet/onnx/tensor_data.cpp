@@ -17,14 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
+constexpr std::int64_t kMostTensorElements = std::int64_t{1} << 48;
 
 Shape checked_dims(const pb::TensorProto& tensor) {
   Shape shape(tensor.dims().begin(), tensor.dims().end());
   std::int64_t product = 1;
   for (const std::int64_t extent : shape) {
     if (extent < 0) throw ModelError(fmt::format("dims {} hold a negative size", to_string(shape)));
-    if (extent > 0 && extent > kMostElements / product)
+    if (extent > 0 && extent > kMostTensorElements / product)
       throw ModelError(fmt::format("dims {} have more than 2^48 elements", to_string(shape)));
     if (extent > 0) product *= extent;
   }

@@ -14,8 +14,6 @@ namespace {
 using hardware::Slot;
 using hardware::WorkClass;
 
-constexpr double kBitsPerByte = 8;
-
 WorkClass class_of(const Op& op, const work::Work& work) {
   if (const auto* nest = std::get_if<work::LoopNest>(&work)) {
     // One input channel for each group: nothing to share between the channels.

@@ -12,12 +12,6 @@ namespace {
 using hardware::Memory;
 using hardware::Slot;
 
-constexpr std::int64_t kBitsPerByte = 8;
-
-bool holds(const Memory& memory, Slot slot) {
-  return std::find(memory.slots.begin(), memory.slots.end(), slot) != memory.slots.end();
-}
-
 // The lowest memory of the results, if every lane has one.
 const Memory* lane_registers(const hardware::Core& core) {
   if (!core.array) return nullptr;
@@ -31,7 +25,7 @@ const Memory* lane_registers(const hardware::Core& core) {
 double port_bytes(const Memory& memory) {
   std::int64_t widest = 0;
   for (const hardware::Port& port : memory.ports) widest = std::max(widest, port.max_bits_per_cycle);
-  return static_cast<double>(widest) / static_cast<double>(kBitsPerByte);
+  return static_cast<double>(widest) / kBitsPerByte;
 }
 
 StoreId add_store(Chip& chip, const CoreOnChip& core) {

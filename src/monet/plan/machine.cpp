@@ -22,13 +22,7 @@ using hardware::Port;
 using hardware::PortKind;
 using hardware::Slot;
 
-constexpr double kBitsPerByte = 8;
-
 double bytes_per_cycle(const Port& port) { return static_cast<double>(port.max_bits_per_cycle) / kBitsPerByte; }
-
-bool holds(const Memory& memory, Slot slot) {
-  return std::find(memory.slots.begin(), memory.slots.end(), slot) != memory.slots.end();
-}
 
 bool computes(const Core& core) { return core.array.has_value() || core.vector.has_value(); }
 

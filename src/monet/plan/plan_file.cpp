@@ -24,7 +24,6 @@ using config::Value;
 constexpr config::Limits kLimits{.bytes = 32u << 20, .nodes = 2'000'000, .depth = 64};
 constexpr config::IntegerRange kPrefetch{.least = 1, .most = 1'000'000};
 constexpr config::IntegerRange kParts{.least = 1, .most = std::int64_t{1} << 40};
-constexpr std::size_t kShown = 80;  // of a name, in a message
 
 const std::vector<std::string>& order_names() {
   static const std::vector<std::string> names{
@@ -49,7 +48,7 @@ class Reader {
     Section s(root_, "the plan", Dialect::Strict, findings_);
     if (!root_.is_map()) return;
     if (const std::optional<std::string> form = s.require_text("monet"); form && *form != "plan")
-      findings_.error(*s.find("monet"), fmt::format("'{}' is no plan", form->substr(0, kShown)),
+      findings_.error(*s.find("monet"), fmt::format("'{}' is no plan", form->substr(0, kNameShown)),
                       "a plan begins with 'monet: plan'");
     if (const std::optional<Value> saved = s.find("saved")) read_saved(*saved);
     if (const std::optional<Value> groups = s.find("groups")) read_groups(*groups);
@@ -74,7 +73,7 @@ class Reader {
       std::optional<SavedPlan> saved = saving_named(*word);
       if (!saved) {
         findings_.error(map[i],
-                        fmt::format("'{}' is nothing that can be done with an activation", word->substr(0, kShown)),
+                        fmt::format("'{}' is nothing that can be done with an activation", word->substr(0, kNameShown)),
                         "known: keep, recompute, recompute_each, recompute_tiles, spill, or a format such as f8e4m3");
         continue;
       }
@@ -100,7 +99,7 @@ class Reader {
     if (value.is_sequence()) return read_members(value, part, group);
     if (!value.is_map()) {
       findings_.error(value, fmt::format("a group must be a list of nodes, not {}", describe(value.kind())),
-                      value.is_scalar() ? fmt::format("of one node: [{}]", value.text().substr(0, kShown)) : "");
+                      value.is_scalar() ? fmt::format("of one node: [{}]", value.text().substr(0, kNameShown)) : "");
       return;
     }
     Section s(value, "a group", Dialect::Strict, findings_);
@@ -122,10 +121,10 @@ class Reader {
       if (!node) continue;
       const auto [first, is_new] = members_.emplace(*node, list[i].at().line);
       if (!is_new)
-        findings_.error(
-            list[i],
-            fmt::format("node '{}' stands in groups twice, first in line {}", node->substr(0, kShown), first->second),
-            "a node runs once: keep one of them");
+        findings_.error(list[i],
+                        fmt::format("node '{}' stands in groups twice, first in line {}", node->substr(0, kNameShown),
+                                    first->second),
+                        "a node runs once: keep one of them");
       note(fmt::format("{}/{}", part, i), list[i]);
       group.nodes.push_back(std::move(*node));
     }
@@ -154,7 +153,7 @@ class Reader {
       if (!is_new)
         findings_.error(
             map.key(i),
-            fmt::format("node '{}' is given twice, first in line {}", node.substr(0, kShown), first->second),
+            fmt::format("node '{}' is given twice, first in line {}", node.substr(0, kNameShown), first->second),
             "keep one of them");
       const std::string part = "nodes/" + node;
       note(part, map.key(i));
@@ -164,7 +163,7 @@ class Reader {
 
   NodePlan read_node(const Value& value, const std::string& node, const std::string& part) {
     NodePlan plan{.node = node};
-    Section s(value, fmt::format("node '{}'", node.substr(0, kShown)), Dialect::Strict, findings_);
+    Section s(value, fmt::format("node '{}'", node.substr(0, kNameShown)), Dialect::Strict, findings_);
     if (const std::optional<Value> cores = s.find("cores")) note(part + "/cores", *cores);
     for (const Value& item : s.list("cores"))
       if (std::optional<std::string> core = read_name(item, "a core")) {
@@ -194,7 +193,7 @@ class Reader {
     for (std::size_t i = 0; i < map->size(); ++i) {
       const std::optional<std::string> loop = read_name(map->key(i), "a loop");
       const std::optional<std::int64_t> parts =
-          config::read_integer((*map)[i], loop ? loop->substr(0, kShown) : "", kParts, Dialect::Strict, findings_);
+          config::read_integer((*map)[i], loop ? loop->substr(0, kNameShown) : "", kParts, Dialect::Strict, findings_);
       if (!loop || !parts) continue;
       note(fmt::format("{}/{}/{}", part, key, *loop), map->key(i));
       splits.push_back({.loop = *loop, .parts = *parts});

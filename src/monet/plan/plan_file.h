@@ -12,6 +12,8 @@ namespace monet::plan {
 
 // Plans as YAML files (docs/plan.md).
 
+constexpr std::size_t kNameShown = 80;  // characters of a name, in a message
+
 struct ParsedPlan {
   Plan plan{};
   std::vector<Diagnostic> warnings{};

@@ -18,8 +18,6 @@ namespace {
 using config::Findings;
 using config::Value;
 
-constexpr std::size_t kShown = 80;  // of a name, in a message
-
 // The value of an entry and of what stands in it: the reader of mappings keeps no places.
 struct Entry {
   std::string name{};
@@ -122,7 +120,7 @@ class StreamReader {
         if (is_numbered(tiling.dimension)) {
           findings_.warning(*entry.field(key),
                             fmt::format("'{}' counts loops as Stream of 2026 does and is not taken over",
-                                        tiling.dimension.substr(0, kShown)),
+                                        tiling.dimension.substr(0, kNameShown)),
                             "name them: B, G, K, C, OX, OY, FX, FY, H, D");
           break;
         }
@@ -134,7 +132,7 @@ class StreamReader {
       if (!tiling.factor && &inter == &entry && cores > 1)
         findings_.warning(
             *entry.field("inter_core_tiling"),
-            fmt::format("over how many cores '{}' is cut is left open", tiling.dimension.substr(0, kShown)),
+            fmt::format("over how many cores '{}' is cut is left open", tiling.dimension.substr(0, kNameShown)),
             fmt::format("all {} are taken; Stream searches", cores));
       parts *= tiling.factor ? static_cast<double>(*tiling.factor) : static_cast<double>(cores);
     }
@@ -288,7 +286,7 @@ class StreamReader {
     if (!uncut_.insert(entry.name).second) return;
     findings_.warning(
         *entry.value,
-        fmt::format("loop {} of node '{}' cannot be cut and is left whole", loop, node.name.substr(0, kShown)),
+        fmt::format("loop {} of node '{}' cannot be cut and is left whole", loop, node.name.substr(0, kNameShown)),
         std::string(why));
   }
 
@@ -309,7 +307,7 @@ class StreamReader {
                              : unused.size() == 2 ? ", nor that of another entry"
                                                   : fmt::format(", nor those of {} more entries", unused.size() - 1);
     findings_.warning(*unused[0]->value->find("name"),
-                      fmt::format("there is no node '{}'{}", first.substr(0, kShown), more),
+                      fmt::format("there is no node '{}'{}", first.substr(0, kNameShown), more),
                       did_you_mean(first, known));
   }
 
@@ -325,13 +323,13 @@ class StreamReader {
         return names.contains(layer) && !taken.contains(layer) && members.insert(layer).second;
       });
       if (!are_nodes || group.layers.empty()) {
-        findings_.warning((*list)[i], fmt::format("group '{}' is not taken over", group.name.substr(0, kShown)),
+        findings_.warning((*list)[i], fmt::format("group '{}' is not taken over", group.name.substr(0, kNameShown)),
                           "its layers must be names of nodes that no other group has");
         continue;
       }
       if (!group.intra_core.empty())
         findings_.warning((*list)[i],
-                          fmt::format("how group '{}' is cut is not taken over", group.name.substr(0, kShown)),
+                          fmt::format("how group '{}' is cut is not taken over", group.name.substr(0, kNameShown)),
                           "give the nodes an 'intra_core_tiling'");
       taken.merge(members);
       parsed_.places[fmt::format("groups/{}", parsed_.plan.groups.size())] = (*list)[i].at();

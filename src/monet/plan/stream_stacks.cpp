@@ -14,8 +14,6 @@ namespace {
 using config::Findings;
 using config::Value;
 
-constexpr std::size_t kShown = 80;  // of a name, in a message
-
 // Tuples as lists, character by character, so that places stay what they are. A parenthesis inside a name is one.
 std::string without_tuples(std::string_view text) {
   std::string out(text);
@@ -90,7 +88,7 @@ class StackReader {
     const std::optional<std::size_t> first = id_of(text.substr(0, dash)),
                                      last = dash == std::string_view::npos ? first : id_of(text.substr(dash + 1));
     if (!first || !last) {
-      findings_.error(value, fmt::format("there is no layer '{}'", text.substr(0, kShown)),
+      findings_.error(value, fmt::format("there is no layer '{}'", text.substr(0, kNameShown)),
                       did_you_mean(text, layers_, "layers are names, or numbers from 0"));
     } else if (*last >= layers_.size()) {
       findings_.error(value, fmt::format("there is no layer {}", *last),
@@ -104,7 +102,8 @@ class StackReader {
 
   void take(const Value& value, std::size_t id, Group& group) {
     if (taken_[id])
-      findings_.error(value, fmt::format("layer {} ('{}') stands in stacks twice", id, layers_[id].substr(0, kShown)),
+      findings_.error(value,
+                      fmt::format("layer {} ('{}') stands in stacks twice", id, layers_[id].substr(0, kNameShown)),
                       "keep one of them");
     taken_[id] = true;
     group.nodes.push_back(layers_[id]);

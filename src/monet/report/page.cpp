@@ -16,13 +16,6 @@ std::string figure(const std::string& name, const std::string& value, const std:
                      html(more));
 }
 
-template <std::size_t N>
-double sum(const std::array<double, N>& values) {
-  double total = 0;
-  for (const double v : values) total += v;
-  return total;
-}
-
 double array_lanes(const plan::Chip& chip) {
   double total = 0;
   for (const plan::CoreOnChip& core : chip.cores) {
@@ -72,7 +65,8 @@ std::string document(const PageInput& in) {
 
 std::string figures_section(const PageInput& in) {
   const schedule::Evaluation& e = in.e;
-  const double pj = e.energy.total(), macs = sum(e.macs), seconds = e.clock_hz > 0 ? e.latency / e.clock_hz : 0;
+  const double pj = e.energy.total(), macs = schedule::sum(e.macs),
+               seconds = e.clock_hz > 0 ? e.latency / e.clock_hz : 0;
   std::string out = "<dl class=\"figures\">\n";
   out += seconds > 0 ? figure("latency", in.time.text(e.latency), cycles_text(e.latency))
                      : figure("latency", in.time.text(e.latency), "the clock is not known");
@@ -84,7 +78,7 @@ std::string figures_section(const PageInput& in) {
   out += figure(
       "peak memory", bytes_text(e.peak_total_bytes),
       fmt::format("{} {}, others {}", in.store_name(in.chip.machine.home), bytes_text(home), bytes_text(on_chip)));
-  out += figure("multiply-adds", count_text(macs), count_text(sum(e.vector_ops)) + " vector operations");
+  out += figure("multiply-adds", count_text(macs), count_text(schedule::sum(e.vector_ops)) + " vector operations");
   const double possible = array_lanes(in.chip) * e.latency;
   double busy = 0;
   for (const schedule::UnitUse& unit : e.units) busy += unit.busy;

@@ -16,7 +16,8 @@ namespace {
 using schedule::ByPhase;
 
 constexpr double kRowGap = 4, kPathHeight = 14, kUnitHeight = 20, kChannelHeight = 14, kHeadHeight = 22;
-constexpr std::size_t kMostBars = 14'000, kMostColumns = 8'000, kMostChannels = 24, kMostPorts = 12, kPortColumns = 240;
+constexpr std::size_t kMostBars = 14'000, kMostGanttColumns = 8'000, kMostChannels = 24, kMostPorts = 12,
+                      kPortColumns = 240;
 constexpr double kBusyPort = 0.1;  // of the time, and more
 
 struct Piece {
@@ -195,8 +196,8 @@ class Gantt {
       std::sort(used.begin(), used.end());
     }
     if (used.empty()) return rest;
-    columns_ =
-        std::clamp<std::size_t>(kMostColumns / in_.coarseness / used.size(), 20, static_cast<std::size_t>(kPlotWidth));
+    columns_ = std::clamp<std::size_t>(kMostGanttColumns / in_.coarseness / used.size(), 20,
+                                       static_cast<std::size_t>(kPlotWidth));
     const std::vector<std::vector<Column>> rows = channel_columns(used);
     heading("channels", kHeadHeight);
     for (std::size_t i = 0; i < used.size(); ++i) draw_channel(used[i], rows[i], share(used[i]));

@@ -16,13 +16,7 @@ using schedule::MemoryUse;
 using schedule::StoreUse;
 
 constexpr double kTop = 20, kHeight = 96, kBottom = kTop + kHeight;
-constexpr std::size_t kMostColumns = 6'000, kShownStores = 6;
-
-double sum(const ByUse& bytes) {
-  double total = 0;
-  for (const double b : bytes) total += b;
-  return total;
-}
+constexpr std::size_t kMostMemoryColumns = 6'000, kShownStores = 6;
 
 std::string use_text(MemoryUse use) {
   std::string text(name(use));
@@ -39,7 +33,7 @@ std::vector<ByUse> columns_of(const StoreUse& use, double latency, std::size_t c
     const StoreUse::Point& point = use.points[i];
     const double end = i + 1 < use.points.size() ? use.points[i + 1].time : latency;
     if (end <= point.time) continue;
-    const double total = sum(point.bytes);
+    const double total = schedule::sum(point.bytes);
     const auto first = std::min(count - 1, static_cast<std::size_t>(std::max(0.0, point.time / step)));
     for (std::size_t c = first; c < count && static_cast<double>(c) * step < end; ++c)
       if (total > most[c]) most[c] = total, out[c] = point.bytes;
@@ -211,7 +205,7 @@ std::string memory_section(const PageInput& in, ScriptData& data) {
       return (a == home) != (b == home) ? a == home : share(a) > share(b);
     });
   const std::size_t columns =
-      std::clamp<std::size_t>(kMostColumns / in.coarseness / std::max<std::size_t>(1, used.size()), 20, 498);
+      std::clamp<std::size_t>(kMostMemoryColumns / in.coarseness / std::max<std::size_t>(1, used.size()), 20, 498);
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (i == kShownStores)
       out += fmt::format("<details class=\"store\"><summary>{} more memories, at most {} full</summary>\n",

@@ -67,12 +67,6 @@ std::vector<Slice> merged(const std::vector<Slice>& slices, double window) {
   return out;
 }
 
-double sum(const schedule::ByUse& bytes) {
-  double total = 0;
-  for (const double b : bytes) total += b;
-  return total;
-}
-
 // Of every stretch of `window` cycles the fullest moment and the last.
 std::vector<StoreUse::Point> thinned(const std::vector<StoreUse::Point>& points, double window) {
   std::vector<StoreUse::Point> out;
@@ -80,7 +74,7 @@ std::vector<StoreUse::Point> thinned(const std::vector<StoreUse::Point>& points,
     const double bin = std::floor(points[i].time / window);
     std::size_t fullest = i, last = i;
     for (; i < points.size() && std::floor(points[i].time / window) == bin; last = i++)
-      if (sum(points[i].bytes) > sum(points[fullest].bytes)) fullest = i;
+      if (schedule::sum(points[i].bytes) > schedule::sum(points[fullest].bytes)) fullest = i;
     out.push_back(points[fullest]);
     if (last != fullest) out.push_back(points[last]);
   }

@@ -5,7 +5,7 @@
 namespace monet::schedule {
 namespace {
 
-constexpr double kRounding = 1e-9;  // rates are quotients: a full channel stays full
+constexpr double kRateRounding = 1e-9;  // rates are quotients: a full channel stays full
 
 }  // namespace
 
@@ -29,7 +29,7 @@ const ChannelTime::Range& ChannelTime::range(std::size_t i) const {
 }
 
 ChannelTime::Start ChannelTime::free_from(double rate, double most, double duration, double earliest) const {
-  const double limit = most * (1 + kRounding) - rate;
+  const double limit = most * (1 + kRateRounding) - rate;
   Start start{earliest, 0};
   Steps::At at = step_at(earliest);
   for (bool is_first = true; at.chunk < steps_.size(); at = {at.chunk + 1, 0}, is_first = false) {
@@ -80,7 +80,7 @@ void ChannelTime::occupy(double start, double end, double rate, std::uint32_t by
   for (Steps::At at = steps_.not_below(start); steps_[at].time < end; at = steps_.next(at)) {
     Step& step = steps_.change(at);
     step.used += rate;
-    if (step.used < kRounding) step.used = 0;
+    if (step.used < kRateRounding) step.used = 0;
   }
   merge_at(end);
   merge_at(start);

@@ -7,12 +7,6 @@
 #include "monet/schedule/engine_work.h"
 
 namespace monet::schedule {
-namespace {
-
-constexpr double kForever = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
 std::uint32_t tag_of(const Cause& cause) {
   switch (cause.kind) {
     case Cause::Kind::Tile: return 1 + 2 * cause.index;

@@ -22,6 +22,12 @@ MemoryUse memory_use(Category category);
 
 using ByPhase = std::array<double, kPhases>;
 using ByUse = std::array<double, kMemoryUses>;
+template <std::size_t N>
+double sum(const std::array<double, N>& values) {
+  double total = 0;
+  for (const double v : values) total += v;
+  return total;
+}
 
 struct Energy {
   double compute = 0, link = 0, offchip = 0, leakage = 0;

@@ -6,8 +6,8 @@
 namespace monet::schedule {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1e-9;  // of a cycle; times are whole cycles but for what callers make of them
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+constexpr double kCycleRounding = 1e-9;  // of a cycle; times are whole cycles but for what callers make of them
 
 }  // namespace
 
@@ -31,13 +31,13 @@ PortTime::Start PortTime::free_from(double cycles, double duration, double earli
     taken += std::min(stretches_[tail].to, earliest + duration) - std::max(stretches_[tail].from, earliest);
     if (stretches_[tail].to > earliest + duration) break;
   }
-  while (taken > most + kRounding) {
+  while (taken > most + kCycleRounding) {
     const double last = start.time + duration;
     const Stretch& first = stretches_[head];  // there is one, or nothing would be taken
     const bool leaves_taken = first.from <= start.time, comes_upon_taken = tail != end && stretches_[tail].from <= last;
     const double head_ends = (leaves_taken ? first.to : first.from) - start.time;
     const double tail_ends =
-        tail == end ? kNever : (comes_upon_taken ? stretches_[tail].to : stretches_[tail].from) - last;
+        tail == end ? kUnbounded : (comes_upon_taken ? stretches_[tail].to : stretches_[tail].from) - last;
     double step = std::max(0.0, std::min(head_ends, tail_ends));
     if (leaves_taken && !comes_upon_taken) step = std::min(step, taken - most);
     start.time += step;
@@ -75,7 +75,7 @@ void PortTime::take(double start, double cycles, std::uint32_t by) {
   for (;;) {
     const Stretches::At next = stretches_.next(at);
     const bool is_last = next == stretches_.end();
-    const double free = is_last ? kNever : stretches_[next].from - own.to;
+    const double free = is_last ? kUnbounded : stretches_[next].from - own.to;
     if (cycles < free) {
       own.to += cycles;
       own.by = by;

@@ -1,17 +1,10 @@
 #include "monet/schedule/space.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "monet/base/assert.h"
 
 namespace monet::schedule {
-namespace {
-
-constexpr double kForever = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
 Space::Space(std::int64_t bytes, bool knows_owners) : bytes_(bytes), knows_owners_(knows_owners) {
   if (bytes > 0) free_.insert(free_.begin(), {0, bytes, 0, 0});
 }

@@ -1,12 +1,15 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "monet/schedule/engine_chunks.h"
 
 namespace monet::schedule {
+
+constexpr double kForever = std::numeric_limits<double>::infinity();
 
 // The addresses of one store. A piece of it is taken, or free from some time on; nobody knows yet when what is taken
 // will be free.

@@ -1,12 +1,11 @@
 #include "monet/schedule/spills.h"
 
-#include <limits>
+#include "monet/schedule/tile_order.h"
 
 namespace monet::schedule {
 
 void mark_spills(const TilingInput& input, Tiled& tiled) {
   if (input.decided.spilled.empty()) return;
-  constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   Problem& p = tiled.problem;
   std::vector<bool> is_spilled(input.graph.tensors.size(), false);
   for (const TensorId t : input.decided.spilled) is_spilled[input.storage.root(t).index()] = true;

@@ -456,7 +456,7 @@ void Scheduler::run_tile(std::uint32_t tile, double after) {
     earliest -= std::ceil(static_cast<double>(store_[parts[i]].bits) /
                           (p_.memories[store_.memory_of(p_.offchip, full[i].slot)].max_bits * part));
   for (std::size_t i = 0; i < parts.size(); ++i)
-    when = std::max(when, transfer(parts[i], full[i].slot, n.core, earliest, parts, kNone, part, std::nullopt));
+    when = std::max(when, transfer(parts[i], full[i].slot, n.core, earliest, parts, kNoEntry, part, std::nullopt));
   const bool output_streams = streams && std::any_of(n.too_large.begin(), n.too_large.end(),
                                                      [&](const StreamBlock& b) { return b.slot == out.slot; });
   const std::uint32_t home = output_streams ? p_.offchip : n.core;

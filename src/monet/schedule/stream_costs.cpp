@@ -23,10 +23,6 @@ namespace {
 using hardware::Memory;
 using hardware::Slot;
 
-bool holds(const Memory& memory, Slot slot) {
-  return std::find(memory.slots.begin(), memory.slots.end(), slot) != memory.slots.end();
-}
-
 std::size_t levels_of(const hardware::Core& core, Slot slot) {
   return static_cast<std::size_t>(
       std::count_if(core.memories.begin(), core.memories.end(), [&](const Memory& m) { return holds(m, slot); }));

@@ -12,10 +12,6 @@
 namespace monet::schedule {
 namespace {
 
-struct Stop {
-  std::string reason;
-};
-
 // First and last index along every axis.
 using Box = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
@@ -203,7 +199,7 @@ class EdgeMaker {
         if (!is_complete(producer, p_.tiles[i], of_sums)) continue;
         const Box made = box(producer, producer.operands[0], p_.tiles[i]);
         if (made.size() != rank)
-          throw Stop{
+          throw StreamStop{
               fmt::format("layer {} makes {} axes and layer {} takes {}", producer.id, made.size(), consumer.id, rank)};
         index.each(made, [&](std::uint32_t c) { p_.edges.push_back({i, to.first + c, operand_of(consumer, o)}); });
       }
@@ -254,7 +250,7 @@ class EdgeMaker {
   void ways(std::vector<std::int64_t>& way, std::int64_t to, std::vector<std::vector<std::int64_t>>& out) const {
     constexpr std::size_t kMostWays = 10'000;
     for (const std::int64_t next : after_[static_cast<std::size_t>(way.back())]) {
-      if (out.size() >= kMostWays) throw Stop{"there are too many ways between two layers"};
+      if (out.size() >= kMostWays) throw StreamStop{"there are too many ways between two layers"};
       if (next == to)
         out.push_back(way);
       else if (!computes(next)) {
@@ -280,7 +276,7 @@ class EdgeMaker {
       const auto operand = std::find_if(consumer.sourced.begin(), consumer.sourced.end(),
                                         [&](std::size_t o) { return consumer.operands[o].source == way.back(); });
       if (operand == consumer.sourced.end())
-        throw Stop{fmt::format("layer {} takes nothing of layer {}", consumer.id, way.back())};
+        throw StreamStop{fmt::format("layer {} takes nothing of layer {}", consumer.id, way.back())};
       take(consumer, *operand, cells, axes);
     }
   }
@@ -289,7 +285,7 @@ class EdgeMaker {
     const StreamTiledLayer& to = *tiled_.at(consumer.id);
     const std::vector<std::size_t>& own = consumer.operands[o].axes;
     if (own.size() != axes.size() || own.size() > cells.shape().size())
-      throw Stop{fmt::format("layer {} takes {} axes of {}", consumer.id, own.size(), axes.size())};
+      throw StreamStop{fmt::format("layer {} takes {} axes of {}", consumer.id, own.size(), axes.size())};
     for (std::uint32_t i = to.first; i < to.first + to.tiles; ++i) {
       std::vector<StreamRange> window;
       for (std::size_t k = 0; k < own.size(); ++k)
@@ -310,7 +306,7 @@ std::string add_stream_edges(const std::vector<StreamLayer>& layers, const std::
                              const std::vector<std::uint32_t>& groups, StreamProblem& problem) {
   try {
     EdgeMaker(layers, tiled, problem).run(groups);
-  } catch (const Stop& stop) {
+  } catch (const StreamStop& stop) {
     return stop.reason;
   } catch (const CellFault& fault) {
     return fault.reason;

@@ -15,10 +15,6 @@ using hardware::Slot;
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 40;  // of one dimension; products are checked where they arise
 
 // Stream raises an exception here.
-struct Stop {
-  std::string reason;
-};
-
 const std::vector<std::string> kElementDimensions{"B", "H", "D", "K"};
 const std::vector<std::string> kProductDimensions{"B", "H", "D", "C", "K"};
 
@@ -35,7 +31,7 @@ class LayerMaker {
         for (const std::string& output : op.outputs)
           if (!output.empty()) producer_[output] = static_cast<std::int64_t>(layers_.size()) - 1;
       }
-    } catch (const Stop& stop) {
+    } catch (const StreamStop& stop) {
       out.failure = stop.reason;
     }
     out.layers = std::move(layers_);
@@ -90,7 +86,7 @@ class LayerMaker {
   }
 
   [[noreturn]] static void stop(const StreamOperator& op, std::string_view reason) {
-    throw Stop{fmt::format("{} '{}': {}", op.type, op.name, reason)};
+    throw StreamStop{fmt::format("{} '{}': {}", op.type, op.name, reason)};
   }
   void unsupported(const StreamOperator& op) { stop(op, "MONET has no rule for this operator of Stream"); }
 
@@ -217,9 +213,10 @@ class LayerMaker {
       layer.dimensions.push_back({name, size});
       return layer.dimensions.size() - 1;
     };
-    const std::size_t kNone = ~std::size_t{0};
-    const std::size_t dk = k == 1 ? kNone : dimension("K", k), dg = dimension("G", groups), dox = dimension("OX", y[2]);
-    const std::size_t dc = c == 1 ? kNone : dimension("C", c), dfx = dimension("FX", kernel[0]);
+    const std::size_t kNoDimension = ~std::size_t{0};
+    const std::size_t dk = k == 1 ? kNoDimension : dimension("K", k), dg = dimension("G", groups),
+                      dox = dimension("OX", y[2]);
+    const std::size_t dc = c == 1 ? kNoDimension : dimension("C", c), dfx = dimension("FX", kernel[0]);
     window(op, layer, "IX", dox, dfx, strides[0], dilations[0], pads[0], x[2]);
     std::vector<std::size_t> out{0, dg, dk}, weights{groups > 1 ? dg : dk, dc}, in{0, dg, dc};
     if (rank == 2) {
@@ -232,7 +229,7 @@ class LayerMaker {
     out.push_back(dox);
     weights.push_back(dfx);
     in.push_back(layer.dimensions.size());
-    for (auto* axes : {&out, &weights, &in}) std::erase(*axes, kNone);
+    for (auto* axes : {&out, &weights, &in}) std::erase(*axes, kNoDimension);
     const auto [o, w, i] = operands(op, predecessors(op).size() == 2);
     layer.operands = {o, w, i};
     layer.operands[0].axes = out;

@@ -15,6 +15,11 @@ namespace monet::schedule {
 // Layers as Stream's front end makes them of an ONNX model (its version of July 2025): what it names dimensions, which
 // operands are constants, what is free. docs/stream.md has the rules, numbered L1 …
 
+// Thrown where Stream would give up, and caught by whoever says so in its result.
+struct StreamStop {
+  std::string reason;
+};
+
 // One operator of the model, by the names of its tensors.
 struct StreamOperator {
   std::string name{};

@@ -7,13 +7,13 @@
 namespace monet::schedule {
 
 StreamStore::StreamStore(const StreamProblem& p)
-    : p_(p), memory_by_slot_(p.cores.size() * p.slots.size(), kNone), memories_(p.memories.size()) {
+    : p_(p), memory_by_slot_(p.cores.size() * p.slots.size(), kNoEntry), memories_(p.memories.size()) {
   for (std::uint32_t c = 0; c < p.cores.size(); ++c)
     for (const std::uint32_t m : p.cores[c].memories) {
-      if (memories_[m].first_core == kNone) memories_[m].first_core = c;
+      if (memories_[m].first_core == kNoEntry) memories_[m].first_core = c;
       for (const std::uint32_t slot : p.memories[m].slots) {
         std::uint32_t& at = memory_by_slot_[c * p.slots.size() + slot];
-        if (at == kNone) at = m;
+        if (at == kNoEntry) at = m;
       }
     }
   std::vector<std::uint32_t> slot(p.tensors.size(), 0);
@@ -22,7 +22,7 @@ StreamStore::StreamStore(const StreamProblem& p)
       if (p.tensors[o.tensor].owner == i) slot[o.tensor] = o.slot;
   std::uint32_t contents = 0;
   for (const StreamTensor& t : p.tensors) contents = std::max(contents, t.content + 1);
-  holders_.assign(contents, kNone);
+  holders_.assign(contents, kNoEntry);
   tensors_.reserve(p.tensors.size());
   for (std::uint32_t t = 0; t < p.tensors.size(); ++t) add_tensor(p.tensors[t], slot[t], p.tensors[t].content);
 }
@@ -43,7 +43,7 @@ std::uint32_t StreamStore::add_part(const StreamTensor& part, std::uint32_t slot
       contents_.try_emplace({p_.tiles[t.owner].layer, t.operand, t.ranges}, t.content);
   const auto [at, is_new] = contents_.try_emplace({p_.tiles[part.owner].layer, part.operand, part.ranges},
                                                   static_cast<std::uint32_t>(holders_.size()));
-  if (is_new) holders_.push_back(kNone);
+  if (is_new) holders_.push_back(kNoEntry);
   add_tensor(part, slot, at->second);
   return static_cast<std::uint32_t>(tensors_.size() - 1);
 }
@@ -59,56 +59,56 @@ void StreamStore::throw_no_memory(std::uint32_t core, std::uint32_t slot) const 
 
 void StreamStore::list_holders(std::uint32_t tensor, std::vector<std::uint32_t>& memories) const {
   memories.clear();
-  for (std::uint32_t h = holders_[tensors_[tensor].content]; h != kNone; h = held_[h].next_holder)
+  for (std::uint32_t h = holders_[tensors_[tensor].content]; h != kNoEntry; h = held_[h].next_holder)
     memories.push_back(held_[h].memory);
 }
 
 std::uint32_t StreamStore::source(std::uint32_t tensor, std::uint32_t sender) const {
   const Tensor& t = tensors_[tensor];
-  if (sender != kNone) {
+  if (sender != kNoEntry) {
     const std::uint32_t memory = memory_of(sender, t.slot);
-    if (find(t.content, memory) == kNone)
+    if (find(t.content, memory) == kNoEntry)
       throw Unschedulable{fmt::format("{} is not on core {}", name_of(tensor), p_.cores[sender].id)};
     return memory;
   }
-  std::uint32_t best = kNone;
-  for (std::uint32_t h = holders_[t.content]; h != kNone; h = held_[h].next_holder)
-    if (best == kNone || held_[h].available < held_[best].available) best = h;
-  if (best == kNone) throw Unschedulable{fmt::format("{} is nowhere", name_of(tensor))};
+  std::uint32_t best = kNoEntry;
+  for (std::uint32_t h = holders_[t.content]; h != kNoEntry; h = held_[h].next_holder)
+    if (best == kNoEntry || held_[h].available < held_[best].available) best = h;
+  if (best == kNoEntry) throw Unschedulable{fmt::format("{} is nowhere", name_of(tensor))};
   return held_[best].memory;
 }
 
 std::int64_t StreamStore::uses(std::uint32_t tensor, std::uint32_t memory) const {
   const Tensor& t = tensors_[tensor];
   std::int64_t elsewhere = 0;
-  for (std::uint32_t u = t.first_use; u != kNone; u = uses_[u].next) {
+  for (std::uint32_t u = t.first_use; u != kNoEntry; u = uses_[u].next) {
     if (uses_[u].memory == memory) return uses_[u].count;
-    if (find(t.content, uses_[u].memory) == kNone) elsewhere += uses_[u].count;
+    if (find(t.content, uses_[u].memory) == kNoEntry) elsewhere += uses_[u].count;
   }
   return elsewhere;
 }
 
 bool StreamStore::is_used_up(std::uint32_t tensor) const {
   std::int64_t left = 0;
-  for (std::uint32_t u = tensors_[tensor].first_use; u != kNone; u = uses_[u].next) left += uses_[u].count;
+  for (std::uint32_t u = tensors_[tensor].first_use; u != kNoEntry; u = uses_[u].next) left += uses_[u].count;
   return left == 0;
 }
 
 std::int64_t& StreamStore::uses_entry(std::uint32_t tensor, std::uint32_t memory) {
   std::uint32_t* at = &tensors_[tensor].first_use;
-  while (*at != kNone && uses_[*at].memory != memory) at = &uses_[*at].next;
-  if (*at != kNone) return uses_[*at].count;
+  while (*at != kNoEntry && uses_[*at].memory != memory) at = &uses_[*at].next;
+  if (*at != kNoEntry) return uses_[*at].count;
   *at = static_cast<std::uint32_t>(uses_.size());
   return uses_.emplace_back(Uses{.memory = memory}).count;
 }
 
 void StreamStore::use(std::uint32_t tensor, std::uint32_t memory) {
   const std::uint32_t u = find_uses(tensor, memory), content = tensors_[tensor].content;
-  if (u == kNone)
+  if (u == kNoEntry)
     throw Unschedulable{fmt::format("{} is not expected in {}", name_of(tensor), p_.memories[memory].name)};
   --uses_[u].count;
   const std::uint32_t h = find(content, memory);
-  if (h != kNone)
+  if (h != kNoEntry)
     touch(h);
   else
     touch_without_readers(content);
@@ -124,7 +124,7 @@ void StreamStore::touch(std::uint32_t h) {
 
 // The rank of what has no readers in its memory depends on who else holds it (2).
 void StreamStore::touch_without_readers(std::uint32_t content) {
-  for (std::uint32_t h = holders_[content]; h != kNone; h = held_[h].next_holder)
+  for (std::uint32_t h = holders_[content]; h != kNoEntry; h = held_[h].next_holder)
     if (!held_[h].has_readers) touch(h);
 }
 
@@ -153,7 +153,7 @@ void StreamStore::settle(std::uint32_t memory) {
 }
 
 std::uint32_t StreamStore::new_held(const Held& held) {
-  if (free_held_ == kNone) {
+  if (free_held_ == kNoEntry) {
     held_.push_back(held);
     return static_cast<std::uint32_t>(held_.size() - 1);
   }
@@ -165,7 +165,7 @@ std::uint32_t StreamStore::new_held(const Held& held) {
 
 void StreamStore::add(std::uint32_t memory, std::uint32_t tensor, double since, double available) {
   const Tensor& t = tensors_[tensor];
-  if (find(t.content, memory) != kNone) return;
+  if (find(t.content, memory) != kNoEntry) return;
   Memory& m = memories_[memory];
   const auto bits = static_cast<double>(t.bits);
   if (m.usage.highest_from(since) + bits > static_cast<double>(p_.memories[memory].size))
@@ -175,14 +175,14 @@ void StreamStore::add(std::uint32_t memory, std::uint32_t tensor, double since, 
   const std::uint32_t h = new_held({.tensor = tensor,
                                     .memory = memory,
                                     .came_before = m.last_came,
-                                    .has_readers = find_uses(tensor, memory) != kNone,
+                                    .has_readers = find_uses(tensor, memory) != kNoEntry,
                                     .since = since,
                                     .available = available,
                                     .rank = {.bits = t.bits, .arrival = ++m.arrivals}});
-  (m.last_came == kNone ? m.first_came : held_[m.last_came].came_after) = h;
+  (m.last_came == kNoEntry ? m.first_came : held_[m.last_came].came_after) = h;
   m.last_came = h;
   std::uint32_t* at = &holders_[t.content];
-  while (*at != kNone && held_[*at].memory < memory) at = &held_[*at].next_holder;
+  while (*at != kNoEntry && held_[*at].memory < memory) at = &held_[*at].next_holder;
   held_[h].next_holder = *at;
   *at = h;
   touch(h);
@@ -192,16 +192,16 @@ void StreamStore::add(std::uint32_t memory, std::uint32_t tensor, double since, 
 void StreamStore::remove(std::uint32_t memory, std::uint32_t tensor, double when) {
   const Tensor& t = tensors_[tensor];
   std::uint32_t* at = &holders_[t.content];
-  while (*at != kNone && held_[*at].memory != memory) at = &held_[*at].next_holder;
-  if (*at == kNone) return;
+  while (*at != kNoEntry && held_[*at].memory != memory) at = &held_[*at].next_holder;
+  if (*at == kNoEntry) return;
   Memory& m = memories_[memory];
   m.usage.change(when, -static_cast<double>(t.bits));
   const std::uint32_t h = *at;
   Held& held = held_[h];
   unrank(held);
   *at = held.next_holder;
-  (held.came_before == kNone ? m.first_came : held_[held.came_before].came_after) = held.came_after;
-  (held.came_after == kNone ? m.last_came : held_[held.came_after].came_before) = held.came_before;
+  (held.came_before == kNoEntry ? m.first_came : held_[held.came_before].came_after) = held.came_after;
+  (held.came_after == kNoEntry ? m.last_came : held_[held.came_after].came_before) = held.came_before;
   held = {.next_holder = free_held_};
   free_held_ = h;
   touch_without_readers(t.content);
@@ -238,7 +238,7 @@ std::vector<std::uint32_t> StreamStore::victims(std::uint32_t tensor, std::uint3
 
 std::vector<std::uint32_t> StreamStore::held(std::uint32_t memory, double when) const {
   std::vector<std::uint32_t> tensors;
-  for (std::uint32_t h = memories_[memory].first_came; h != kNone; h = held_[h].came_after)
+  for (std::uint32_t h = memories_[memory].first_came; h != kNoEntry; h = held_[h].came_after)
     if (held_[h].since <= when) tensors.push_back(held_[h].tensor);
   return tensors;
 }

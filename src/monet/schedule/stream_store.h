@@ -15,7 +15,7 @@ namespace monet::schedule {
 // What lies in which memory, since when, and who still needs it: the state of Stream's scheduler. Numbers in comments
 // are the rules of docs/stream.md. What belongs to a tensor or a memory is a list through one vector of all of it.
 
-inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::uint32_t kNoEntry = std::numeric_limits<std::uint32_t>::max();
 
 // There is no schedule under these rules; caught by run_stream.
 struct Unschedulable {
@@ -29,7 +29,7 @@ class StreamStore {
   struct Tensor {
     std::int64_t bits = 0;
     std::uint32_t owner = 0, operand = 0, slot = 0, content = 0;
-    std::uint32_t first_use = kNone;  // of uses_
+    std::uint32_t first_use = kNoEntry;  // of uses_
     bool is_output = false;
   };
   const Tensor& operator[](std::uint32_t tensor) const { return tensors_[tensor]; }
@@ -37,13 +37,13 @@ class StreamStore {
 
   std::uint32_t memory_of(std::uint32_t core, std::uint32_t slot) const {
     const std::uint32_t memory = memory_by_slot_[core * p_.slots.size() + slot];
-    if (memory == kNone) throw_no_memory(core, slot);
+    if (memory == kNoEntry) throw_no_memory(core, slot);
     return memory;
   }
   std::uint32_t first_core(std::uint32_t memory) const { return memories_[memory].first_core; }
   // Presence is asked with the tensor's own slot, whatever it was stored under (5).
   bool is_on(std::uint32_t tensor, std::uint32_t core) const {
-    return find(tensors_[tensor].content, memory_of(core, tensors_[tensor].slot)) != kNone;
+    return find(tensors_[tensor].content, memory_of(core, tensors_[tensor].slot)) != kNoEntry;
   }
   // The tensor is held by the memory.
   double available(std::uint32_t tensor, std::uint32_t memory) const {
@@ -78,7 +78,7 @@ class StreamStore {
   struct Uses {
     std::int64_t count = 0;
     std::uint32_t memory = 0;
-    std::uint32_t next = kNone;  // of the same tensor
+    std::uint32_t next = kNoEntry;  // of the same tensor
   };
   struct Rank {  // who is evicted first (13)
     double score = 0;
@@ -91,8 +91,8 @@ class StreamStore {
   };
   struct Held {  // a content in a memory
     std::uint32_t tensor = 0, memory = 0;
-    std::uint32_t next_holder = kNone;                      // of the same content, in ascending order of memories
-    std::uint32_t came_before = kNone, came_after = kNone;  // in the same memory
+    std::uint32_t next_holder = kNoEntry;                         // of the same content, in ascending order of memories
+    std::uint32_t came_before = kNoEntry, came_after = kNoEntry;  // in the same memory
     bool is_ranked = false, is_dirty = false;
     bool has_readers = false;  // uses are expected in this very memory
     double since = 0, available = 0;
@@ -104,24 +104,24 @@ class StreamStore {
     const Rank& key() const { return rank; }
   };
   struct Memory {
-    std::uint32_t first_came = kNone, last_came = kNone;  // of held_
+    std::uint32_t first_came = kNoEntry, last_came = kNoEntry;  // of held_
     Chunks<Ranked> ranked{};
     std::vector<std::uint32_t> dirty{};  // of held_: their rank may be another
     UsageSteps usage{};
     std::uint64_t arrivals = 0;
-    std::uint32_t first_core = kNone;
+    std::uint32_t first_core = kNoEntry;
   };
   [[noreturn]] void throw_no_memory(std::uint32_t core, std::uint32_t slot) const;
   std::uint32_t find(std::uint32_t content, std::uint32_t memory) const {
     std::uint32_t h = holders_[content];
-    while (h != kNone && held_[h].memory != memory) h = held_[h].next_holder;
+    while (h != kNoEntry && held_[h].memory != memory) h = held_[h].next_holder;
     return h;
   }
   std::uint32_t new_held(const Held& held);
   void unrank(Held& held);
   std::uint32_t find_uses(std::uint32_t tensor, std::uint32_t memory) const {
     std::uint32_t u = tensors_[tensor].first_use;
-    while (u != kNone && uses_[u].memory != memory) u = uses_[u].next;
+    while (u != kNoEntry && uses_[u].memory != memory) u = uses_[u].next;
     return u;
   }
   void touch(std::uint32_t held);
@@ -135,7 +135,7 @@ class StreamStore {
   std::vector<Tensor> tensors_;
   std::vector<Uses> uses_;  // left, by tensor and memory (2)
   std::vector<Held> held_;
-  std::uint32_t free_held_ = kNone;            // list of those not in use
+  std::uint32_t free_held_ = kNoEntry;         // list of those not in use
   std::vector<std::uint32_t> holders_;         // by content: the first of held_
   std::map<Content, std::uint32_t> contents_;  // made when the first part is
 };

@@ -11,11 +11,7 @@
 namespace monet::schedule {
 namespace {
 
-constexpr std::size_t kMostTiles = 4'000'000;
-
-struct Stop {
-  std::string reason;
-};
+constexpr std::size_t kMostStreamTiles = 4'000'000;
 
 std::vector<std::int64_t> sizes_of(const StreamLayer& layer) {
   std::vector<std::int64_t> sizes;
@@ -32,7 +28,7 @@ std::size_t dimension_named(const StreamLayer& layer, std::string_view name) {
 std::int64_t parts(const StreamCuts& cuts) {
   std::int64_t product = 1;
   for (const auto& [d, factor] : cuts)
-    if (__builtin_mul_overflow(product, factor, &product)) throw Stop{"a layer is cut into too many tiles"};
+    if (__builtin_mul_overflow(product, factor, &product)) throw StreamStop{"a layer is cut into too many tiles"};
   return product;
 }
 
@@ -68,7 +64,7 @@ class Cutter {
 
  private:
   [[noreturn]] void stop(std::string_view reason) const {
-    throw Stop{fmt::format("layer {} '{}': {}", layer_.id, layer_.name, reason)};
+    throw StreamStop{fmt::format("layer {} '{}': {}", layer_.id, layer_.name, reason)};
   }
 
   void set_cores(const cost::Allocation& entry) {
@@ -153,9 +149,9 @@ std::string slot_name(hardware::Slot slot) {
   return slot == hardware::Slot::Input ? "I1" : slot == hardware::Slot::Weight ? "I2" : "O";
 }
 
-class Tiler {
+class LayerTiler {
  public:
-  Tiler(const StreamLayer& layer, StreamTiledLayer& cut, StreamProblem& problem)
+  LayerTiler(const StreamLayer& layer, StreamTiledLayer& cut, StreamProblem& problem)
       : layer_(layer), cut_(cut), p_(problem), loops_(cut.inter) {
     loops_.insert(loops_.end(), cut.intra.begin(), cut.intra.end());
     whole_ = cut.sizes;
@@ -177,14 +173,15 @@ class Tiler {
   // The group of each tile: those of a group run on the same core, one after the other.
   void run(std::vector<std::uint32_t>& groups) {
     const std::int64_t count = parts(loops_);
-    if (p_.tiles.size() + static_cast<std::size_t>(count) > kMostTiles) throw Stop{"there are too many tiles"};
+    if (p_.tiles.size() + static_cast<std::size_t>(count) > kMostStreamTiles)
+      throw StreamStop{"there are too many tiles"};
     cut_.first = static_cast<std::uint32_t>(p_.tiles.size());
     cut_.tiles = static_cast<std::uint32_t>(count);
     for (std::int64_t n = 0; n < count; ++n) {
       const std::vector<StreamRange> ranges = ranges_of(n);
       const std::uint32_t group = group_of(ranges);
       if (group >= cut_.cores.size())
-        throw Stop{fmt::format("layer {} '{}': tiles of more groups than cores", layer_.id, layer_.name)};
+        throw StreamStop{fmt::format("layer {} '{}': tiles of more groups than cores", layer_.id, layer_.name)};
       groups.push_back(group);
       add_tile(n, ranges, static_cast<std::uint32_t>(cut_.cores[group]));
     }
@@ -195,7 +192,7 @@ class Tiler {
     std::int64_t product = 1;
     for (const auto& [dimension, factor] : loops_)
       if (dimension == d && __builtin_mul_overflow(product, factor, &product))
-        throw Stop{"a layer is cut into too many tiles"};
+        throw StreamStop{"a layer is cut into too many tiles"};
     return product;
   }
 
@@ -273,7 +270,7 @@ class Tiler {
     if (!is_new) return at->second;
     std::int64_t bits = o.bits;
     for (const StreamRange& range : key)
-      if (__builtin_mul_overflow(bits, range.end - range.begin, &bits)) throw Stop{"a tensor is too large"};
+      if (__builtin_mul_overflow(bits, range.end - range.begin, &bits)) throw StreamStop{"a tensor is too large"};
     StreamTensor& t = p_.tensors.emplace_back();
     t.owner = owner;
     t.operand = operands_[operand];
@@ -309,8 +306,8 @@ void add_order(const std::vector<std::int64_t>& stack, const std::map<std::int64
   }
   for (const std::int64_t id : stack)
     if (parts(by_id.at(id)->intra) % slots != 0)
-      throw Stop{fmt::format("layer {} is cut {} times, no multiple of the {} of its stack", id,
-                             parts(by_id.at(id)->intra), slots)};
+      throw StreamStop{fmt::format("layer {} is cut {} times, no multiple of the {} of its stack", id,
+                                   parts(by_id.at(id)->intra), slots)};
   for (std::int64_t s = 0; s < slots; ++s)
     for (const std::int64_t id : stack) {
       const StreamTiledLayer& layer = *by_id.at(id);
@@ -382,13 +379,13 @@ StreamTiling tile_stream(const std::vector<StreamLayer>& layers, const StreamSta
       for (const std::int64_t core : cut.cores)
         if (core < 0 || static_cast<std::size_t>(core) >= problem.cores.size() ||
             static_cast<std::size_t>(core) == problem.offchip)
-          throw Stop{fmt::format("layer {} '{}': there is no core {}", layer.id, layer.name, core)};
+          throw StreamStop{fmt::format("layer {} '{}': there is no core {}", layer.id, layer.name, core)};
       if (static_cast<std::int64_t>(cut.cores.size()) != parts(cut.inter))
-        throw Stop{
+        throw StreamStop{
             fmt::format("layer {} '{}' is cut into {} but may run on {} cores: the choice takes Stream's "
                         "genetic search",
                         layer.id, layer.name, parts(cut.inter), cut.cores.size())};
-      Tiler(layer, cut, problem).run(groups);
+      LayerTiler(layer, cut, problem).run(groups);
       out.layers.push_back(std::move(cut));
     }
     out.failure = add_stream_edges(layers, out.layers, groups, problem);
@@ -397,7 +394,7 @@ StreamTiling tile_stream(const std::vector<StreamLayer>& layers, const StreamSta
     for (const StreamTiledLayer& layer : out.layers) by_id[layer.layer] = &layer;
     for (const std::vector<std::int64_t>& stack : stacks)
       if (!stack.empty()) add_order(stack, by_id, problem);
-  } catch (const Stop& stop) {
+  } catch (const StreamStop& stop) {
     out.failure = stop.reason;
   }
   return out;

@@ -16,8 +16,6 @@ namespace {
 
 using hardware::Slot;
 
-constexpr double kBitsPerByte = 8;
-
 // Everything that tells two works apart.
 std::string key_of(const work::Work& work) {
   std::string key;

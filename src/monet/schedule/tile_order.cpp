@@ -11,8 +11,6 @@
 namespace monet::schedule {
 namespace {
 
-constexpr std::uint32_t kNone = 0xffffffff;
-
 // Lists of tiles, one after the other.
 struct Lists {
   std::vector<std::uint32_t> first{}, items{};

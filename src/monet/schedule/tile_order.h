@@ -1,11 +1,14 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "monet/plan/plan.h"
 
 namespace monet::schedule {
+
+constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();  // instead of an index
 
 // What one tile of a group does to blocks.
 struct TileAccess {

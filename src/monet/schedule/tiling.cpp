@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <unordered_map>
 
@@ -24,10 +23,8 @@ using plan::Facts;
 using plan::NodeChoice;
 using plan::OperandFacts;
 
-constexpr double kBitsPerByte = 8;
-constexpr double kRoom = 0.5;  // of a store: an operand of which no smaller part can be had flows past
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-constexpr double kMostTiles = 2e7;                  // the engine alone takes about 0.45 GiB for a million
+constexpr double kRoom = 0.5;       // of a store: an operand of which no smaller part can be had flows past
+constexpr double kMostTiles = 2e7;  // the engine alone takes about 0.45 GiB for a million
 constexpr std::size_t kRememberedShapes = 1 << 16;  // of tiles
 
 std::int64_t whole_bytes(double bits) { return static_cast<std::int64_t>(std::ceil(bits / kBitsPerByte - 1e-9)); }

@@ -19,9 +19,9 @@ bool is_one_of(const FusionNode& node, const std::vector<std::string>& kinds) {
 }
 
 // The rules for one graph, ready to be asked of many groups.
-class Judge {
+class GroupJudge {
  public:
-  Judge(const FusionGraph& graph, const plan::Chip& chip, const FusionRules& rules)
+  GroupJudge(const FusionGraph& graph, const plan::Chip& chip, const FusionRules& rules)
       : graph_(graph), rules_(rules), words_((graph.nodes.size() + 63) / 64) {
     for (const KindLimit& limit : rules.kinds) {
       std::vector<bool> counts, asks;
@@ -193,7 +193,7 @@ class Judge {
 // node and none of the earlier ones.
 class Enumeration {
  public:
-  Enumeration(const FusionGraph& graph, const Judge& judge, const CandidateOptions& options)
+  Enumeration(const FusionGraph& graph, const GroupJudge& judge, const CandidateOptions& options)
       : graph_(graph), judge_(judge), options_(options), touched_(graph.nodes.size(), 0) {}
 
   FusionCandidates run() {
@@ -245,7 +245,7 @@ class Enumeration {
   }
 
   const FusionGraph& graph_;
-  const Judge& judge_;
+  const GroupJudge& judge_;
   CandidateOptions options_;
   std::vector<std::uint8_t> touched_;  // by node: in the group, or beside it
   FusionCandidates out_;
@@ -278,13 +278,13 @@ Boundary boundary_of(const FusionGraph& graph, const std::vector<std::uint32_t>&
 
 FusionCandidates fusion_candidates(const FusionGraph& graph, const plan::Chip& chip, const FusionRules& rules,
                                    const CandidateOptions& options) {
-  const Judge judge(graph, chip, rules);
+  const GroupJudge judge(graph, chip, rules);
   return Enumeration(graph, judge, options).run();
 }
 
 std::optional<std::string> broken_rule(const FusionGraph& graph, const plan::Chip& chip, const FusionRules& rules,
                                        const std::vector<std::uint32_t>& group) {
-  return Judge(graph, chip, rules).broken(group);
+  return GroupJudge(graph, chip, rules).broken(group);
 }
 
 }  // namespace monet::search

@@ -14,9 +14,10 @@ using solve::Choices;
 using solve::Random;
 
 // Prices placements, none twice, and keeps the best.
-class Judge {
+class PlacementJudge {
  public:
-  Judge(const Placement& placement, const DescentOptions& options) : placement_(placement), options_(options) {}
+  PlacementJudge(const Placement& placement, const DescentOptions& options)
+      : placement_(placement), options_(options) {}
 
   std::vector<Figures> operator()(std::span<const Choices> batch) {
     std::vector<Choices> open;
@@ -166,7 +167,7 @@ class LocalSearch {
   const Placement& placement_;
   const DescentOptions& options_;
   PlacementModel model_;
-  Judge judge_;
+  PlacementJudge judge_;
 };
 
 // ---- Genetic ----
@@ -202,7 +203,7 @@ solve::Variation<Choices> stream_variation(const Placement& placement) {
 }
 
 Placed search_by_genes(const Placement& placement, const PlaceOptions& options) {
-  Judge judge(placement, options.search);
+  PlacementJudge judge(placement, options.search);
   const std::vector<Choices> usual{Choices(placement.layers().size(), 0)};
   judge(usual);
   solve::Nsga2Problem<Choices> problem{.variation = stream_variation(placement)};
@@ -233,7 +234,7 @@ Placed try_all(const Placement& placement, const DescentOptions& options) {
   constexpr std::size_t kBatch = 64;
   MONET_ASSERT(placement.decisions() <= kMostPlacements, "too many placements for all of them");
   const std::vector<std::uint16_t> choices = placement.choices();
-  Judge judge(placement, options);
+  PlacementJudge judge(placement, options);
   Choices at(choices.size(), 0);
   bool has_more = true;
   while (has_more && !(options.deadline.is_over() && judge.count() > 0)) {

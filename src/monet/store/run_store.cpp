@@ -14,10 +14,6 @@ namespace {
 
 constexpr int kApplication = 0x4d4f4e45;  // SQLite's application_id: who made the file
 
-[[noreturn]] void refuse(const std::string& path, std::string message, std::string hint) {
-  throw InputError(Diagnostic{.file = path, .message = std::move(message), .hint = std::move(hint)});
-}
-
 std::string quoted(std::string_view name) {
   std::string out = "\"";
   for (const char c : name) out += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -77,7 +73,7 @@ struct RunStore::Database {
     const std::string message = handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code);
     sqlite3_close(handle);
     handle = nullptr;
-    refuse(path, message, "is the folder there, and may it be written?");
+    refuse_file(path, message, "is the folder there, and may it be written?");
   }
 
   void check(int code) const {
@@ -85,17 +81,17 @@ struct RunStore::Database {
     const std::string message = sqlite3_errmsg(handle);
     switch (code & 0xff) {
       case SQLITE_BUSY:
-      case SQLITE_LOCKED: refuse(path, "another run has it open", "wait for it, or choose another --out");
-      case SQLITE_NOTADB: refuse(path, "this is no run store", "choose another --out");
-      case SQLITE_CORRUPT: refuse(path, "the run store is damaged", "choose another --out, or remove the file");
+      case SQLITE_LOCKED: refuse_file(path, "another run has it open", "wait for it, or choose another --out");
+      case SQLITE_NOTADB: refuse_file(path, "this is no run store", "choose another --out");
+      case SQLITE_CORRUPT: refuse_file(path, "the run store is damaged", "choose another --out, or remove the file");
       case SQLITE_FULL:
-        refuse(path, "the disk is full", "what was saved before is in the file: make room, then --resume");
+        refuse_file(path, "the disk is full", "what was saved before is in the file: make room, then --resume");
       case SQLITE_READONLY:
       case SQLITE_IOERR:
       case SQLITE_CANTOPEN:
-        refuse(path, fmt::format("cannot be written: {}", message),
-               "what was saved before is in the file: mend it, then --resume");
-      default: refuse(path, message, "");
+        refuse_file(path, fmt::format("cannot be written: {}", message),
+                    "what was saved before is in the file: mend it, then --resume");
+      default: refuse_file(path, message, "");
     }
   }
 
@@ -133,14 +129,14 @@ RunStore::RunStore(const std::string& path, const std::string& question, const s
     ask.bind(1, question);
     ask.step();
   } else if (application != std::to_string(kApplication)) {
-    refuse(path, "this is a database, but no run store", "choose another --out");
+    refuse_file(path, "this is a database, but no run store", "choose another --out");
   } else if (d.ask("SELECT text FROM question") != question) {
-    refuse(path, "it holds results of another model, chip or choice of decisions", "choose another --out");
+    refuse_file(path, "it holds results of another model, chip or choice of decisions", "choose another --out");
   } else {
     std::string there = "key,reason";
     for (const std::string& c : columns) there += "," + c;
     if (d.ask("SELECT group_concat(name) FROM pragma_table_info('points')") != there)
-      refuse(path, "it was made by another version of monet, which kept other figures", "choose another --out");
+      refuse_file(path, "it was made by another version of monet, which kept other figures", "choose another --out");
   }
   d.run("COMMIT");
   d.rows = static_cast<std::size_t>(std::stoull(d.ask("SELECT count(*) FROM points")));

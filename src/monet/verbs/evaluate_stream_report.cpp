@@ -12,7 +12,6 @@ namespace monet {
 namespace {
 
 constexpr std::size_t kLayersShown = 8, kMemoriesShown = 6;
-constexpr double kBitsPerByte = 8;
 constexpr std::array<const char*, schedule::kStreamBuckets> kBucketKeys{"offchip", "eviction", "sink", "core_to_core"};
 
 // A layer with what its tiles add up to.
