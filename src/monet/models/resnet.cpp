@@ -8,6 +8,7 @@
 // Residual networks (He et al., arXiv:1512.03385) with the names and the details of torchvision: in a bottleneck it is
 // the 3x3 convolution that strides. stem=cifar starts with a 3x3 convolution without pooling, as is usual for images
 // of 32x32; its stages and its final average pooling are then those of the exported ResNet-18 training graphs.
+// stem=strided leaves out the max-pooling alone, as MONET does for images of 224x224.
 
 namespace monet::models {
 namespace {
@@ -88,7 +89,7 @@ TensorId build_resnet(Builder& b, const Architecture& architecture, const Option
                      .norm_name = "bn1",
                      .conv = {.channels = width, .kernel = cifar ? 3 : 7, .stride = cifar ? 1 : 2}},
                     norm);
-  if (!cifar)
+  if (options.choice("stem") == "imagenet")
     x = b.one(Pool{.kind = PoolKind::Max,
                    .kernel = {3, 3},
                    .strides = {2, 2},
@@ -108,25 +109,27 @@ TensorId build_resnet(Builder& b, const Architecture& architecture, const Option
 }
 
 Recipe resnet(std::string name, std::string description, Architecture architecture) {
-  return {{.name = std::move(name),
-           .description = std::move(description),
-           .options = {whole_option("image", "height and width of the image", 224),
-                       whole_option("classes", "classes", 1000),
-                       {.name = "stem",
-                        .meaning = "first layers: 7x7 stride 2 and max-pooling, or 3x3 alone",
-                        .default_value = "imagenet",
-                        .kind = OptionKind::Choice,
-                        .choices = {"imagenet", "cifar"}},
-                       {.name = "norm",
-                        .meaning = "normalisation; frozen: fixed statistics, folded: merged into the convolutions",
-                        .default_value = "batch",
-                        .kind = OptionKind::Choice,
-                        .choices = {"batch", "frozen", "folded", "group"}},
-                       whole_option("groups", "groups of norm=group", 32),
-                       whole_option("width", "channels of the first stage", 64)}},
-          [architecture](Builder& b, const OptionValues& options, std::int64_t batch) {
-            return build_resnet(b, architecture, options, batch);
-          }};
+  return {
+      {.name = std::move(name),
+       .description = std::move(description),
+       .options = {whole_option("image", "height and width of the image", 224),
+                   whole_option("classes", "classes", 1000),
+                   {.name = "stem",
+                    .meaning =
+                        "first layers: 7x7 stride 2 and max-pooling (imagenet), without it (strided), or 3x3 (cifar)",
+                    .default_value = "imagenet",
+                    .kind = OptionKind::Choice,
+                    .choices = {"imagenet", "strided", "cifar"}},
+                   {.name = "norm",
+                    .meaning = "normalisation; frozen: fixed statistics, folded: merged into the convolutions",
+                    .default_value = "batch",
+                    .kind = OptionKind::Choice,
+                    .choices = {"batch", "frozen", "folded", "group"}},
+                   whole_option("groups", "groups of norm=group", 32),
+                   whole_option("width", "channels of the first stage", 64)}},
+      [architecture](Builder& b, const OptionValues& options, std::int64_t batch) {
+        return build_resnet(b, architecture, options, batch);
+      }};
 }
 
 }  // namespace
