@@ -87,9 +87,10 @@ class Nsga2 {
   Nsga2End run() {
     std::vector<Genome> batch;
     for (const Genome& seed : problem_.seeds) add(batch, seed, options_.evaluations);
-    for (std::uint64_t i = 0; batch.size() < options_.population && i < kTries * options_.population; ++i) {
+    const std::size_t first = std::min(options_.population, options_.evaluations);
+    for (std::uint64_t i = 0; batch.size() < first && i < kTries * options_.population; ++i) {
       Random random(options_.seed, 0, i);
-      add(batch, problem_.variation.sample(random), options_.population);
+      add(batch, problem_.variation.sample(random), first);
     }
     if (!evaluate(batch)) return Nsga2End::Stopped;
     select();

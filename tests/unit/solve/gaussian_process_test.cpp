@@ -42,6 +42,13 @@ TEST(Likeness, SharesAmongSeveralRelatedOnes) {
   EXPECT_NEAR(alike({0, 0, 0}, {1, 0, 0}), (2 * a + a * a / 2) / (3 * a + a * a), 1e-12);
 }
 
+TEST(Likeness, IsHalvedByAnAxisThatDiffers) {
+  const Likeness alike(chain(2), 2);
+  EXPECT_DOUBLE_EQ(alike({0, 1, 2, 3}, {0, 1, 2, 3}), 1);
+  EXPECT_DOUBLE_EQ(alike({0, 1, 2, 3}, {0, 1, 1, 3}), 0.5);
+  EXPECT_DOUBLE_EQ(alike({0, 1, 2, 3}, {0, 1, 1, 0}), 0.25);
+}
+
 // A run of forgotten activations costs what none of them does: what surrogates without chains do not see.
 TEST(GaussianProcess, LearnsWhatRunsOfDecisionsDoTogether) {
   const auto value = [](const Choices& g) {

@@ -124,6 +124,16 @@ TEST(Nsga2, GivesTheSameForTheSameSeedAndEndsWhenNothingChanges) {
   EXPECT_NE(a.archive().genomes, c.archive().genomes);
 }
 
+TEST(Nsga2, EvaluatesNoMoreThanItMay) {
+  Nsga2Problem<Reals> problem{.variation = real_variation(std::vector(3, std::pair(0.0, 1.0)))};
+  problem.evaluate = [](std::span<const Reals> batch) {
+    return scored(batch, [](const Reals& x) { return Objectives{x[0], 1 - x[0]}; });
+  };
+  Nsga2<Reals> search(problem, {.population = 20, .evaluations = 7});
+  EXPECT_EQ(search.run(), Nsga2End::Evaluations);
+  EXPECT_EQ(search.archive().genomes.size(), 7u);
+}
+
 TEST(Nsga2, StopsInTheMiddleOfABatchWithWhatItHas) {
   Nsga2Problem<Choices> problem = bits_problem(12, 12);
   const auto all = problem.evaluate;
