@@ -16,13 +16,14 @@ def main():
     for name, (model, batch, share) in CASES.items():
         if arguments.quick and name != "perceptron":
             continue
+        common = (model, "--batch", batch, "--on", "fusemax", "--least-share", share, "--strategy")
+        base = monet("checkpoint", *common, "keep_all")["points"][0]["peak_total_bytes"]
         for rule in RULES[:1] if arguments.quick else RULES:
-            result = monet("checkpoint", model, "--batch", batch, "--on", "fusemax", "--least-share", share, "--strategy", rule)
+            result = monet("checkpoint", *common, rule)
             size = {a["name"]: a["bytes"] for a in result["activations"]}
             points = [result["points"][b["point"]] for b in result["baselines"]]
             points = sorted({(sum(size[t] for t in p["decision"]), p["peak_total_bytes"], p["latency_cycles"])
                              for p in points if p["feasible"]})
-            base = points[0][1]
             rises = sum(b[1] > a[1] for a, b in zip(points, points[1:]))
             lowest = min(points, key=lambda p: p[1])
             rows.append((name, rule, len(points), f"{rises} of {len(points) - 1}",

@@ -59,9 +59,10 @@ def _ticks(low, high, count=5):
     return [first * step + i * step for i in range(int((high - first * step) / step + 1e-9) + 1)]
 
 
-def plot(series, x_name, y_name, title, width=640, height=400):
+def plot(series, x_name, y_name, title, height=400):
     """An SVG of points and lines. Series: (name, [(x, y)], "line" or "points")."""
-    left, right, top, bottom = 70, 150, 34, 48
+    left, right, top, bottom = 70, 40 + 7 * max(len(name) for name, _, _ in series), 34, 48
+    width = 490 + right
     points = [p for _, list_, _ in series for p in list_]
     lows = [min(p[k] for p in points) for k in (0, 1)]
     highs = [max(p[k] for p in points) for k in (0, 1)]
