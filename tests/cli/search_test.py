@@ -150,6 +150,12 @@ class Checkpoints(Commands):
         again = self.result("checkpoint", *model, "--on", chip, *also, "--evaluations", "60", "--out", "run", "--resume", "--threads", "1")
         self.assertEqual(result, again)
 
+    def test_where_nothing_is_possible_the_reason_is_said(self):
+        run = self.run_monet("checkpoint", "mlp:in=2048,hidden=2048,layers=3,classes=8", "--on", "jia_4x4_aimc", "--evaluations", "4", "--quiet")
+        self.assertEqual(1, run.returncode)
+        self.assertIn("4 evaluations, 4 not possible", run.stdout.decode())
+        self.assertIn("With everything kept: dram: weights, states and inputs take", run.stdout.decode())
+
     def test_groups_of_a_plan_are_kept(self):
         self.ok("fuse", *self.MODEL[:3], "--on", CHIP, "--out", "fused")
         fused = self.result("evaluate", *self.MODEL[:3], "--on", CHIP, "--plan", "fused/plan.yaml")

@@ -149,6 +149,11 @@ std::string text(const CheckpointRun& run, const CheckpointRequest& request) {
     for (const std::uint32_t i : shown(run.found.front))
       table.row(row_of(run, request, std::to_string(i), run.found.points[i]));
   }
+  const bool is_none = std::none_of(run.found.points.begin(), run.found.points.end(),
+                                    [](const CheckpointPoint& p) { return p.figures.is_possible; });
+  if (is_none && !run.found.points.empty())
+    return out + fmt::format("nothing is possible on this chip. With everything kept: {}\n",
+                             run.found.points.front().figures.reason);
   out += table.text("  ");
   if (!by_name && run.found.front.size() > kRowsShown)
     out += fmt::format("  … {} points in all (--json and --out have them)\n", grouped(run.found.front.size()));
