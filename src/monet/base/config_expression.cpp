@@ -147,6 +147,89 @@ class Evaluator {
 
 ExpressionValue evaluate(std::string_view expression, const Scope& scope) { return Evaluator(expression, scope).run(); }
 
+Expanded expand(std::string_view text, const Scope& scope) {
+  Expanded out;
+  const auto fail = [&](std::string fault, std::string unknown = "") {
+    if (!out.fault.empty()) return;
+    out.fault = std::move(fault);
+    out.unknown = std::move(unknown);
+  };
+  while (!text.empty()) {
+    const std::size_t start = text.find("${");
+    if (start != std::string_view::npos && start > 0 && text[start - 1] == '$') {
+      out.text += text.substr(0, start - 1);
+      out.text += "${";
+      text.remove_prefix(start + 2);
+      continue;
+    }
+    out.text += text.substr(0, start);
+    if (start == std::string_view::npos) break;
+    const std::size_t end = text.find('}', start);
+    if (end == std::string_view::npos) {
+      fail("'${' has no '}'");
+      break;
+    }
+    ExpressionValue result = evaluate(text.substr(start + 2, end - start - 2), scope);
+    if (!result.value) fail("in an expression: " + result.fault, std::move(result.unknown));
+    out.text += result.value ? to_string(*result.value) : "0";
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+std::string_view symbol(Relation relation) {
+  switch (relation) {
+    case Relation::AtMost: return "<=";
+    case Relation::AtLeast: return ">=";
+    case Relation::Less: return "<";
+    case Relation::More: return ">";
+    case Relation::Equal: return "==";
+    case Relation::Unequal: return "!=";
+  }
+  return "";
+}
+
+std::optional<Condition> parse_condition(std::string_view text) {
+  const std::size_t at = text.find_first_of("<>=!");
+  if (at == std::string_view::npos) return std::nullopt;
+  for (const Relation relation : {Relation::AtMost, Relation::AtLeast, Relation::Equal, Relation::Unequal,
+                                  Relation::Less, Relation::More}) {
+    const std::string_view mark = symbol(relation);
+    if (!text.substr(at).starts_with(mark)) continue;
+    const std::string_view right = text.substr(at + mark.size());
+    if (right.find_first_of("<>=!") != std::string_view::npos) return std::nullopt;
+    return Condition{std::string(text), std::string(text.substr(0, at)), std::string(right), relation};
+  }
+  return std::nullopt;
+}
+
+bool less(const Ratio& a, const Ratio& b) {
+  return Wide{a.numerator} * b.denominator < Wide{b.numerator} * a.denominator;
+}
+
+ConditionValue evaluate(const Condition& condition, const Scope& scope) {
+  ConditionValue out;
+  ExpressionValue left = evaluate(condition.left, scope), right = evaluate(condition.right, scope);
+  out.left = left.value;
+  out.right = right.value;
+  if (!left.value || !right.value) {
+    ExpressionValue& wrong = left.value ? right : left;
+    out.fault = std::move(wrong.fault);
+    out.unknown = std::move(wrong.unknown);
+    return out;
+  }
+  const Ratio &a = *left.value, &b = *right.value;
+  switch (condition.relation) {
+    case Relation::AtMost: out.holds = !less(b, a); break;
+    case Relation::AtLeast: out.holds = !less(a, b); break;
+    case Relation::Less: out.holds = less(a, b); break;
+    case Relation::More: out.holds = less(b, a); break;
+    case Relation::Equal: out.holds = a == b; break;
+    case Relation::Unequal: out.holds = a != b; break;
+  }
+  return out;
+}
+
 std::string to_string(const Ratio& ratio) {
   if (ratio.denominator == 1) return fmt::format("{}", ratio.numerator);
   return shortest(static_cast<double>(ratio.numerator) / static_cast<double>(ratio.denominator));

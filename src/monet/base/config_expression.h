@@ -26,6 +26,31 @@ struct ExpressionValue {
 // + - * / ( ), numbers, names. No fault can make it run long: nesting and length are limited.
 ExpressionValue evaluate(std::string_view expression, const Scope& scope);
 
+// Text with every ${…} in it replaced by its value; $${ is ${ itself.
+struct Expanded {
+  std::string text{};
+  std::string fault{}, unknown{};  // of the first that has no value; 0 stands for it
+};
+Expanded expand(std::string_view text, const Scope& scope);
+
+// Two expressions and how they must compare: "x * y <= 16".
+enum class Relation { AtMost, AtLeast, Less, More, Equal, Unequal };
+std::string_view symbol(Relation relation);  // <=, >=, …
+struct Condition {
+  std::string text{}, left{}, right{};
+  Relation relation = Relation::AtMost;
+  bool operator==(const Condition&) const = default;
+};
+std::optional<Condition> parse_condition(std::string_view text);  // none: there is no relation in it, or two
+
+struct ConditionValue {
+  bool holds = false;
+  std::optional<Ratio> left{}, right{};
+  std::string fault{}, unknown{};  // if either side has no value
+};
+ConditionValue evaluate(const Condition& condition, const Scope& scope);
+bool less(const Ratio& a, const Ratio& b);
+
 // Digits that read back as the same value: a whole number, or else the nearest double.
 std::string to_string(const Ratio& ratio);
 

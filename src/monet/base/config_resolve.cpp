@@ -42,7 +42,11 @@ struct Origin {
 class Resolver {
  public:
   Resolver(const Tree& tree, const ResolveOptions& options, Findings& findings)
-      : tree_(tree), options_(options), findings_(findings), out_(Syntax::Yaml, kYamlLimits) {}
+      : tree_(tree),
+        options_(options),
+        findings_(findings),
+        out_(Syntax::Yaml, kYamlLimits),
+        is_set_(options.fields.size(), false) {}
 
   Tree run() {
     for (const std::string& file : tree_.files()) out_.add_file(file);
@@ -60,6 +64,11 @@ class Resolver {
                        .hint = did_you_mean(name, known_,
                                             known_.empty() ? "the file has no parameters"
                                                            : fmt::format("known: {}", fmt::join(known_, ", ")))});
+    for (std::size_t i = 0; i < options_.fields.size(); ++i)
+      if (!is_set_[i])
+        findings_.add({.file = root.file(),
+                       .message = fmt::format("there is no field '{}' to set", options_.fields[i].first),
+                       .hint = hint_for(options_.fields[i].first)});
     return out_.finish();
   }
 
@@ -83,7 +92,10 @@ class Resolver {
       case Kind::Scalar: emit_scalar(value, scope); return;
       case Kind::Sequence:
         out_.open(Kind::Sequence, place(value));
-        for (std::size_t i = 0; i < value.size(); ++i) emit(value[i], scope, origin);
+        for (std::size_t i = 0; i < value.size(); ++i) {
+          const Step step(*this, options_.fields.empty() ? "" : std::to_string(i));
+          if (!emit_field(place(value[i]))) emit(value[i], scope, origin);
+        }
         out_.close();
         return;
       case Kind::Map: emit_map(value, scope, origin, false); return;
@@ -100,37 +112,14 @@ class Resolver {
   }
 
   std::string expand(const Value& at, std::string_view text, const Scope& scope) {
-    std::string out;
-    while (!text.empty()) {
-      const std::size_t start = text.find("${");
-      if (start != std::string_view::npos && start > 0 && text[start - 1] == '$') {  // $${ is ${ itself
-        out += text.substr(0, start - 1);
-        out += "${";
-        text.remove_prefix(start + 2);
-        continue;
-      }
-      out += text.substr(0, start);
-      if (start == std::string_view::npos) break;
-      const std::size_t end = text.find('}', start);
-      if (end == std::string_view::npos) {
-        findings_.error(at, "'${' has no '}'");
-        return out;
-      }
-      const ExpressionValue result = evaluate(text.substr(start + 2, end - start - 2), scope);
-      if (result.value) {
-        out += to_string(*result.value);
-      } else {
-        std::vector<std::string> names;
-        for (const auto& [name, value] : scope) names.push_back(name);
-        findings_.error(at, fmt::format("in an expression: {}", result.fault),
-                        result.unknown.empty()
-                            ? ""
-                            : did_you_mean(result.unknown, names, "parameters are defined above their use"));
-        out += '0';
-      }
-      text.remove_prefix(end + 1);
-    }
-    return out;
+    Expanded out = config::expand(text, scope);
+    if (out.fault.empty()) return std::move(out.text);
+    std::vector<std::string> names;
+    for (const auto& [name, value] : scope) names.push_back(name);
+    findings_.error(
+        at, out.fault,
+        out.unknown.empty() ? "" : did_you_mean(out.unknown, names, "parameters are defined above their use"));
+    return std::move(out.text);
   }
 
   void emit_map(const Value& map, const Scope& scope, const Origin& origin, bool is_root) {
@@ -139,9 +128,72 @@ class Resolver {
     out_.open(Kind::Map, place(map));
     for (const Entry& entry : entries) {
       out_.scalar(entry.key.text(), entry.key.is_quoted(), place(entry.key));
-      emit(entry.value, *entry.scope, *entry.origin);
+      const Step step(*this, entry.key.text());
+      if (!emit_field(place(entry.value))) emit(entry.value, *entry.scope, *entry.origin);
     }
+    add_fields(place(map));
     out_.close();
+  }
+
+  // ---- Fields set from outside ----
+
+  // One step down the tree, for as long as it lives.
+  class Step {
+   public:
+    Step(Resolver& resolver, std::string_view key) : resolver_(resolver), size_(resolver.path_.size()) {
+      if (resolver.options_.fields.empty()) return;
+      if (size_ > 0) resolver.path_ += '.';
+      resolver.path_ += key;
+    }
+    ~Step() { resolver_.path_.resize(size_); }
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+   private:
+    Resolver& resolver_;
+    std::size_t size_;
+  };
+
+  // Whether there is one to stand here.
+  bool emit_field(Location at) {
+    for (std::size_t i = 0; i < options_.fields.size(); ++i)
+      if (options_.fields[i].first == path_) {
+        out_.scalar(options_.fields[i].second, false, at);
+        is_set_[i] = true;
+        return true;
+      }
+    if (!options_.fields.empty()) paths_.push_back(path_);
+    return false;
+  }
+
+  // Those that the map has not.
+  void add_fields(Location at) {
+    for (std::size_t i = 0; i < options_.fields.size(); ++i) {
+      const std::string& path = options_.fields[i].first;
+      const std::size_t dot = path.rfind('.');
+      const bool is_here = dot == std::string::npos ? path_.empty() : path_ == std::string_view(path).substr(0, dot);
+      if (is_set_[i] || !is_here) continue;
+      out_.scalar(std::string_view(path).substr(dot == std::string::npos ? 0 : dot + 1), false, at);
+      out_.scalar(options_.fields[i].second, false, at);
+      is_set_[i] = true;
+    }
+  }
+
+  // The longest part of the path that there is, and what it has below.
+  std::string hint_for(std::string path) const {
+    for (;;) {
+      const std::size_t dot = path.rfind('.');
+      path.resize(dot == std::string::npos ? 0 : dot);
+      if (!path.empty() && std::find(paths_.begin(), paths_.end(), path) == paths_.end()) continue;
+      std::vector<std::string> below;
+      const std::string prefix = path.empty() ? "" : path + ".";
+      for (const std::string& each : paths_)
+        if (each.starts_with(prefix) && each.find('.', prefix.size()) == std::string::npos && each != path)
+          below.push_back(each.substr(prefix.size()));
+      return below.empty() ? fmt::format("'{}' has no parts", path)
+                           : fmt::format("{} has: {}", path.empty() ? "the file" : fmt::format("'{}'", path),
+                                         fmt::join(below, ", "));
+    }
   }
 
   // The entries of a map and of what it includes. A fragment's parameters are defaults, so what is visible around it
@@ -256,6 +308,9 @@ class Resolver {
   std::deque<Origin> origins_;
   std::size_t defined_ = 0;
   std::vector<std::string> known_, overridden_;
+  std::string path_;          // of what is emitted, kept only if there are fields to set
+  std::vector<bool> is_set_;  // by field
+  std::vector<std::string> paths_;
 };
 
 }  // namespace

@@ -17,6 +17,9 @@ struct ResolveOptions {
   std::function<const Tree&(const std::string& path)> open{};
   // name, value: replaces what the `parameters` of the file itself say.
   std::vector<std::pair<std::string, std::string>> overrides{};
+  // path, value: what the file has there once all is resolved ("cores.array.memories.buffer.size", "links.0.energy"),
+  // or has not yet, gives way to it. Only the last part of a path may be missing.
+  std::vector<std::pair<std::string, std::string>> fields{};
 };
 
 Tree resolve(const Tree& tree, const ResolveOptions& options, Findings& findings);

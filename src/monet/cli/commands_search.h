@@ -1,6 +1,7 @@
 #pragma once
 #include "monet/cli/commands.h"
 #include "monet/verbs/checkpoint.h"
+#include "monet/verbs/explore.h"
 #include "monet/verbs/fuse.h"
 
 // The verbs that search.
@@ -17,7 +18,14 @@ struct CheckpointCommand {
   std::string out{};  // a folder for the result, the evaluations and the plans
 };
 
+struct ExploreCommand {
+  ExploreRequest request{};
+  std::string out{};   // a folder for the result and the chips
+  bool count = false;  // run nothing
+};
+
 int run_fuse(const FuseCommand& command, const Output& output);
 int run_checkpoint(const CheckpointCommand& command, const Output& output);
+int run_explore(const ExploreCommand& command, const Output& output);
 
 }  // namespace monet::cli

@@ -35,6 +35,14 @@ double seconds(const std::string& flag, const std::string& text) {
 }
 
 // Bytes: "13000000", "13MB", "12 MiB".
+double above_zero(const std::string& flag, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || value > 1e300)
+    throw InputError(Diagnostic{.where = flag, .message = fmt::format("'{}' is not a number above zero", text)});
+  return value;
+}
+
 double byte_size(const std::string& flag, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -70,9 +78,10 @@ void add_output_options(CLI::App& app, Output& output) {
   app.add_flag("--quiet", output.quiet, "no progress, no warnings");
 }
 
-void add_model_options(CLI::App& app, ModelRequest& m, RawModel& raw) {
-  app.add_option("MODEL", m.model, "built-in name with options (resnet18:image=32), ONNX file, or text graph (.monet)")
-      ->required();
+constexpr const char* kModelHelp = "built-in name with options (resnet18:image=32), ONNX file, or text graph (.monet)";
+
+// All but the model itself.
+void add_model_flags(CLI::App& app, ModelRequest& m, RawModel& raw) {
   app.add_option("--batch", raw.batch, "samples per iteration (default 1, or what the file says)");
   app.add_option("--microbatches", raw.microbatches, "gradient accumulation over this many parts of the batch");
   app.add_option("--dim", raw.dims, "name=value for a symbolic ONNX dimension; can be repeated");
@@ -97,6 +106,11 @@ void add_model_options(CLI::App& app, ModelRequest& m, RawModel& raw) {
   app.add_option("--clip", raw.clip, "clip gradients to this global norm");
   app.add_flag("--loss-scaling", m.loss_scaling, "dynamic loss scale with overflow check");
   app.add_flag("--strict", m.strict, "an operator without a rule is an error, not an estimate");
+}
+
+void add_model_options(CLI::App& app, ModelRequest& m, RawModel& raw) {
+  app.add_option("MODEL", m.model, kModelHelp)->required();
+  add_model_flags(app, m, raw);
 }
 
 struct RawMap {
@@ -142,14 +156,7 @@ void finish(ModelRequest& m, const RawModel& raw) {
       throw InputError(Diagnostic{.where = "--dim", .message = fmt::format("'{}' is not name=value", item)});
     m.dims[item.substr(0, equals)] = positive("--dim " + item.substr(0, equals), item.substr(equals + 1));
   }
-  if (!raw.clip.empty()) {
-    double limit = 0;
-    const auto [end, error] = std::from_chars(raw.clip.data(), raw.clip.data() + raw.clip.size(), limit);
-    if (error != std::errc{} || end != raw.clip.data() + raw.clip.size() || !(limit > 0) || limit > 1e300)
-      throw InputError(
-          Diagnostic{.where = "--clip", .message = fmt::format("'{}' is not a number above zero", raw.clip)});
-    m.clip_norm = limit;
-  }
+  if (!raw.clip.empty()) m.clip_norm = above_zero("--clip", raw.clip);
 }
 
 std::vector<std::pair<std::string, std::string>> settings_of(const std::vector<std::string>& items) {
@@ -177,18 +184,24 @@ struct RawEvaluate {
   std::vector<std::string> settings;
 };
 
+// What does not name a chip or a plan.
+void add_evaluate_flags(CLI::App& app, EvaluateRequest& r, RawEvaluate& raw) {
+  app.add_option("--mode", r.mode, "training, inference or both")->capture_default_str();
+  app.add_option("--wgrad", raw.wgrad, "convolution weight gradients as loop nests (direct) or by im2col")
+      ->capture_default_str();
+  app.add_option("--cache", r.cache, "a file of mappings found before: read if it is there, written with what is new");
+  app.add_option("--threads", raw.threads, "mappings searched at once (default: as many as there are cores)");
+}
+
 void add_evaluate_options(CLI::App& app, EvaluateRequest& r, RawEvaluate& raw) {
   add_model_options(app, r.model, raw.model);
   app.add_option("--on", r.hardware, "a built-in chip or a YAML file")->required();
-  app.add_option("--set", raw.settings, "name=value for a parameter of the chip's file; can be repeated");
-  app.add_option("--mode", r.mode, "training, inference or both")->capture_default_str();
+  app.add_option("--set", raw.settings,
+                 "name=value for a parameter of the chip's file, or a field (cores.x.array.…); can be repeated");
   app.add_option("--plan", r.plan, "a plan (docs/plan.md) or a Stream mapping file; what it leaves out is decided");
   app.add_option("--stacks", r.stacks, "fused groups of layers: \"[(0, 1, 2), (3,)]\", by number or name");
-  app.add_option("--wgrad", raw.wgrad, "convolution weight gradients as loop nests (direct) or by im2col")
-      ->capture_default_str();
   app.add_option("--iterations", raw.iterations, "so many iterations one after the other (default 1)");
-  app.add_option("--cache", r.cache, "a file of mappings found before: read if it is there, written with what is new");
-  app.add_option("--threads", raw.threads, "mappings searched at once (default: as many as there are cores)");
+  add_evaluate_flags(app, r, raw);
 }
 
 void finish(EvaluateRequest& r, const RawEvaluate& raw) {
@@ -444,6 +457,52 @@ int parse_and_run(int argc, char** argv) {
     if (!checkpoint_seed.empty()) r.seed = static_cast<std::uint64_t>(positive("--seed", checkpoint_seed));
     if (!checkpoint_share.empty()) r.least_share = share("--least-share", checkpoint_share);
     code = run_checkpoint(checkpoint_command, output);
+  });
+
+  ExploreCommand explore_command;
+  RawEvaluate raw_explore;
+  std::string explore_evaluations, explore_time, explore_seed, explore_area, explore_tdp;
+  CLI::App* explore = app.add_subcommand("explore", "which chip of a space is best, for training and for inference");
+  explore->add_option("MODEL", explore_command.request.models, kModelHelp)->required();
+  add_model_flags(*explore, explore_command.request.evaluate.model, raw_explore.model);
+  explore->add_option("--space", explore_command.request.space, "a built-in space of chips or a YAML file (docs/explore.md)")
+      ->required();
+  explore_command.request.evaluate.mode = "both";
+  add_evaluate_flags(*explore, explore_command.request.evaluate, raw_explore);
+  explore->get_option("--threads")->description("points evaluated at once (default: as many as there are cores)");
+  explore
+      ->add_option("--strategy", explore_command.request.strategy,
+                   "grid (all points), random, quasi (spread evenly) or nsga2")
+      ->capture_default_str();
+  explore
+      ->add_option("--objectives", explore_command.request.objectives,
+                   "what fronts are of: latency, energy, area, tdp, peak, between commas")
+      ->capture_default_str();
+  explore->add_option("--also", explore_command.request.also,
+                      "decided together with the chip: batch=SIZES, recompute=all,REGEX, fusion=LIMITS");
+  explore->add_option("--area", explore_area, "mm2: chips above it are not valid");
+  explore->add_option("--tdp", explore_tdp, "W: chips above it are not valid");
+  explore->add_option("--evaluations", explore_evaluations, "points at most, but for the grid (default 1000)");
+  explore->add_option("--time", explore_time, "seconds; then what was found so far is given");
+  explore->add_option("--seed", explore_seed, "of the search (default 1)");
+  explore->add_option("--out", explore_command.out,
+                      "write result.json, points.csv, the chips of the fronts and every result into this folder");
+  explore->add_flag("--resume", explore_command.request.resume, "go on with the results in --out");
+  explore->add_option("--merge", explore_command.request.merge,
+                      "folders of other runs of the same question, whose results are taken in; can be repeated");
+  explore->add_flag("--count", explore_command.count, "only say how many points there are, and why some are not valid");
+  explore->add_flag("--check", explore_command.count, "the same");
+  add_output_options(*explore, output);
+  explore->callback([&] {
+    ExploreRequest& r = explore_command.request;
+    finish(r.evaluate, raw_explore);
+    if (!explore_evaluations.empty())
+      r.evaluations = static_cast<std::size_t>(positive("--evaluations", explore_evaluations));
+    if (!explore_time.empty()) r.seconds = seconds("--time", explore_time);
+    if (!explore_seed.empty()) r.seed = static_cast<std::uint64_t>(positive("--seed", explore_seed));
+    if (!explore_area.empty()) r.area_mm2 = above_zero("--area", explore_area);
+    if (!explore_tdp.empty()) r.tdp_w = above_zero("--tdp", explore_tdp);
+    code = run_explore(explore_command, output);
   });
 
   std::string first_run, second_run;

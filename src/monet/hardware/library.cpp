@@ -29,13 +29,10 @@ std::vector<std::string> library_names() {
   return names;
 }
 
-Loaded find_hardware(const std::string& name_or_path, const LoadOptions& options) {
+ChipFile locate_hardware(const std::string& name_or_path) {
   const std::vector<std::string> names = library_names();
-  if (std::find(names.begin(), names.end(), name_or_path) != names.end()) {
-    LoadOptions inside = options;
-    inside.read = read_library;
-    return load_hardware(fmt::format("{}{}.yaml", kFolder, name_or_path), inside);
-  }
+  if (std::find(names.begin(), names.end(), name_or_path) != names.end())
+    return {fmt::format("{}{}.yaml", kFolder, name_or_path), read_library};
   std::error_code error;
   const bool is_path =
       name_or_path.find_first_of("/.") != std::string::npos || std::filesystem::exists(name_or_path, error);
@@ -44,7 +41,14 @@ Loaded find_hardware(const std::string& name_or_path, const LoadOptions& options
         .where = name_or_path,
         .message = "no such chip",
         .hint = did_you_mean(name_or_path, names, "monet hardware lists them; a YAML file can stand here too")});
-  return load_hardware(name_or_path, options);
+  return {name_or_path, {}};
+}
+
+Loaded find_hardware(const std::string& name_or_path, const LoadOptions& options) {
+  const ChipFile file = locate_hardware(name_or_path);
+  LoadOptions with = options;
+  if (file.read) with.read = file.read;
+  return load_hardware(file.path, with);
 }
 
 }  // namespace monet::hardware

@@ -18,7 +18,13 @@ std::span<const LibraryFile> library_files();  // sorted by path; made at build 
 
 std::vector<std::string> library_names();  // of the chips: "tpu_like"
 
-// A chip of the library by its name, or else of a file. Throws InputError, with the nearest name of a chip.
+// Where a chip is described: in the library by its name, or else in a file. Throws InputError, with the nearest name of a
+// chip.
+struct ChipFile {
+  std::string path{};
+  ReadText read{};  // none: the file system
+};
+ChipFile locate_hardware(const std::string& name_or_path);
 Loaded find_hardware(const std::string& name_or_path, const LoadOptions& options = {});
 
 }  // namespace monet::hardware

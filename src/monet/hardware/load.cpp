@@ -12,15 +12,17 @@ Loaded load(const config::Tree& tree, Sources& sources, const LoadOptions& optio
   config::Findings findings;
   Places places;
   const config::Value root = tree.root();
-  if (!options.parameters.empty() && !looks_like_monet(root))
-    findings.error(root, "only files of MONET's own form have parameters to set");
+  if (!(options.parameters.empty() && options.fields.empty()) && !looks_like_monet(root))
+    findings.error(root, "only files of MONET's own form have parameters and fields to set",
+                   "monet hardware FILE --yaml writes this one in that form");
   if (looks_like_monet(root)) {
     loaded.form = "MONET hardware";
     if (const auto parameters = root.find("parameters"); parameters && parameters->is_map())
       for (std::size_t i = 0; i < parameters->size(); ++i) loaded.parameters.emplace_back(parameters->key(i).text());
     const config::ResolveOptions resolve{
         .open = [&](const std::string& path) -> const config::Tree& { return sources.open(path); },
-        .overrides = options.parameters};
+        .overrides = options.parameters,
+        .fields = options.fields};
     const config::Tree& resolved = sources.adopt(config::resolve(tree, resolve, findings));
     loaded.hardware = read_monet(resolved.root(), findings, &places);
   } else if (looks_like_stream(root)) {
@@ -45,7 +47,11 @@ Loaded load(const config::Tree& tree, Sources& sources, const LoadOptions& optio
 }  // namespace
 
 Loaded load_hardware(const std::string& path, const LoadOptions& options) {
-  Sources sources(options.read);
+  Sources sources(options.read, options.known);
+  return load(sources.open(path), sources, options);
+}
+
+Loaded load_hardware(const std::string& path, Sources& sources, const LoadOptions& options) {
   return load(sources.open(path), sources, options);
 }
 

@@ -15,7 +15,9 @@ namespace monet::hardware {
 
 struct LoadOptions {
   ReadText read{};                                                // none: the file system
+  const Sources* known{};                                         // files that are parsed already
   std::vector<std::pair<std::string, std::string>> parameters{};  // name, value: over those of the file
+  std::vector<std::pair<std::string, std::string>> fields{};      // path, value (config_resolve.h)
 };
 
 struct Loaded {
@@ -27,9 +29,11 @@ struct Loaded {
   Origins origins{};                      // the line of each figure
 };
 
-// Both throw InputError with everything wrong in the file.
+// All throw InputError with everything wrong in the file.
 Loaded load_hardware(const std::string& path, const LoadOptions& options = {});
 Loaded parse_hardware(std::string_view text, const std::string& path, const LoadOptions& options = {});
+// With every file that is read left in `sources`, for later ones.
+Loaded load_hardware(const std::string& path, Sources& sources, const LoadOptions& options = {});
 
 // Whether a parsed file looks like a chip of any form.
 bool looks_like_hardware(const config::Value& root);

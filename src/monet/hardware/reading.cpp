@@ -10,7 +10,8 @@
 
 namespace monet::hardware {
 
-Sources::Sources(ReadText read) : on_disk_(!read), read_(read ? std::move(read) : ReadText(read_file)) {}
+Sources::Sources(ReadText read, const Sources* known)
+    : on_disk_(!read), read_(read ? std::move(read) : ReadText(read_file)), known_(known) {}
 
 bool Sources::exists(const std::string& path) const {
   if (on_disk_) {
@@ -33,6 +34,8 @@ const config::Tree& Sources::add(std::string_view text, const std::string& path)
 }
 
 const config::Tree& Sources::open(const std::string& path) {
+  if (known_ != nullptr)
+    if (const auto found = known_->by_path_.find(path); found != known_->by_path_.end()) return *found->second;
   const auto found = by_path_.find(path);
   return found != by_path_.end() ? *found->second : add(read_(path), path);
 }

@@ -27,8 +27,8 @@ struct SourceFile {
 // Keeps every file of one chip, parsed, while it is read.
 class Sources {
  public:
-  // Without `read` files are those of the file system.
-  explicit Sources(ReadText read = {});
+  // Without `read` files are those of the file system. What `known` has parsed is not read again; it must outlive this.
+  explicit Sources(ReadText read = {}, const Sources* known = nullptr);
   // Reads and parses a file; the same one only once.
   const config::Tree& open(const std::string& path);
   const config::Tree& add(std::string_view text, const std::string& path);
@@ -40,6 +40,7 @@ class Sources {
  private:
   bool on_disk_;
   ReadText read_;
+  const Sources* known_;
   std::deque<config::Tree> trees_;
   std::map<std::string, const config::Tree*> by_path_;
   std::vector<SourceFile> files_;

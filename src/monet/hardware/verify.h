@@ -31,5 +31,6 @@ inline constexpr std::int64_t kMostBitsPerCycle = std::int64_t{1} << 40;
 inline constexpr std::int64_t kMostLanes = std::int64_t{1} << 40;
 inline constexpr double kMostFigure = 1e18;
 inline constexpr std::size_t kMostCores = 4096;
+inline constexpr std::size_t kMostLinks = 100'000;
 
 }  // namespace monet::hardware

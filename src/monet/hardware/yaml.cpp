@@ -65,6 +65,7 @@ class MonetReader {
         return;
       }
       places_.note(core_path(index), cores->key(i));
+      if (count > 0) repeated_.push_back({name, index, static_cast<std::size_t>(count)});
       for (std::int64_t k = 0; k < count; ++k) {
         Core copy = core;
         copy.name = fmt::format("{}_{}", name, k);
@@ -78,9 +79,30 @@ class MonetReader {
     for (const Core& core : hardware_.cores) names_.push_back(core.name);
   }
 
+  // Cores made of one description by `count`.
+  struct Repeated {
+    std::string name{};
+    std::size_t first = 0, count = 0;
+  };
+  const Repeated* repeated_named(const Value& at) const {
+    for (const Repeated& each : repeated_)
+      if (at.is_scalar() && each.name == at.text()) return &each;
+    return nullptr;
+  }
+
   std::optional<CoreId> core_named(const Value& at) {
     const std::optional<std::size_t> index = config::read_choice(at, "core", names_, findings_);
     return index ? std::optional(CoreId{static_cast<std::uint32_t>(*index)}) : std::nullopt;
+  }
+
+  // A core, or all that were made of one description.
+  std::vector<CoreId> each_named(const Value& at) {
+    std::vector<CoreId> ids;
+    if (const Repeated* all = repeated_named(at))
+      for (std::size_t k = 0; k < all->count; ++k) ids.push_back(CoreId{static_cast<std::uint32_t>(all->first + k)});
+    else if (const std::optional<CoreId> id = core_named(at))
+      ids.push_back(*id);
+    return ids;
   }
 
   std::vector<CoreId> cores_named(const Value& list) {
@@ -89,7 +111,7 @@ class MonetReader {
       for (std::uint32_t i = 0; i < names_.size(); ++i) ids.push_back(CoreId{i});
     } else if (list.is_sequence()) {
       for (std::size_t i = 0; i < list.size(); ++i)
-        if (const std::optional<CoreId> id = core_named(list[i])) ids.push_back(*id);
+        for (const CoreId id : each_named(list[i])) ids.push_back(id);
     } else {
       findings_.error(list, fmt::format("must be a list of cores, not {}", describe(list.kind())));
     }
@@ -109,11 +131,14 @@ class MonetReader {
     for (const Value& item : s_.list("links")) {
       Section s(item, "a link", Dialect::Strict, findings_);
       const Block block = block_of(s, block_);
-      const std::optional<Value> pair = s.find("link"), bus = s.find("bus");
-      if (pair.has_value() == bus.has_value() && item.is_map())
-        findings_.error(item, "a link has either 'link' or 'bus', with its cores");
+      const std::optional<Value> pair = s.find("link"), bus = s.find("bus"), mesh = s.find("mesh");
+      if (int(pair.has_value()) + int(bus.has_value()) + int(mesh.has_value()) != 1 && item.is_map())
+        findings_.error(item, "a link has one of 'link', 'bus' and 'mesh', with its cores");
       Link link{.is_bus = bus.has_value()};
-      if (pair || bus) link.cores = cores_named(bus ? *bus : *pair);
+      std::vector<std::vector<CoreId>> joined;
+      if (bus) joined.push_back(cores_named(*bus));
+      if (pair) joined = pairs_named(*pair);
+      if (mesh) joined = mesh_named(*mesh, s);
       const std::optional<std::int64_t> bits = read_bandwidth(s, "bandwidth", kBandwidth, context_.clock_hz);
       if (!bits && item.is_map() && !s.has("bandwidth") && !s.has("bits_per_cycle") && !s.has("bytes_per_cycle"))
         findings_.error(item, "the link has no 'bits_per_cycle'");
@@ -122,15 +147,56 @@ class MonetReader {
           read_figure(s, "energy", kLinkEnergy, block)
               .value_or(Figure{.value = 0, .provenance = Provenance::Assumed, .source = "not stated: free"});
       s.finish();
-      const std::string path = link_path(hardware_.links.size());
-      places_.note(path, item);
-      places_.note_fields(path, item,
-                          {{"bits_per_cycle", "bandwidth"},
-                           {"bits_per_cycle", "bits_per_cycle"},
-                           {"bits_per_cycle", "bytes_per_cycle"},
-                           {"energy_pj_per_bit", "energy"}});
-      hardware_.links.push_back(std::move(link));
+      if (hardware_.links.size() + joined.size() > kMostLinks) {
+        findings_.error(item, fmt::format("more than {} links", kMostLinks));
+        return;
+      }
+      for (std::vector<CoreId>& cores : joined) {
+        link.cores = std::move(cores);
+        const std::string path = link_path(hardware_.links.size());
+        places_.note(path, item);
+        places_.note_fields(path, item,
+                            {{"bits_per_cycle", "bandwidth"},
+                             {"bits_per_cycle", "bits_per_cycle"},
+                             {"bits_per_cycle", "bytes_per_cycle"},
+                             {"energy_pj_per_bit", "energy"}});
+        hardware_.links.push_back(link);
+      }
     }
+  }
+
+  // A link for each core of the first name and each of the second.
+  std::vector<std::vector<CoreId>> pairs_named(const Value& list) {
+    if (!list.is_sequence() || list.size() != 2) return {cores_named(list)};
+    std::vector<std::vector<CoreId>> pairs;
+    const std::vector<CoreId> left = each_named(list[0]), right = each_named(list[1]);
+    for (const CoreId a : left)
+      for (const CoreId b : right) pairs.push_back({a, b});
+    return pairs;
+  }
+
+  // Each core with its neighbours to the right and below, in rows of so many columns; the last row may be shorter.
+  std::vector<std::vector<CoreId>> mesh_named(const Value& at, Section& s) {
+    std::vector<std::vector<CoreId>> pairs;
+    const Repeated* all = repeated_named(at);
+    if (all == nullptr) {
+      std::vector<std::string> names;
+      for (const Repeated& each : repeated_) names.push_back(each.name);
+      findings_.error(at, "a mesh is of cores made by 'count'",
+                      names.empty() || !at.is_scalar()
+                          ? "give their description a 'count'"
+                          : did_you_mean(std::string(at.text()), names, "give their description a 'count'"));
+    }
+    const std::optional<std::int64_t> columns =
+        s.require_integer("columns", {.least = 1, .most = static_cast<std::int64_t>(kMostCores)});
+    if (all == nullptr || !columns) return pairs;
+    const auto width = static_cast<std::size_t>(*columns);
+    const auto id = [&](std::size_t k) { return CoreId{static_cast<std::uint32_t>(all->first + k)}; };
+    for (std::size_t k = 0; k < all->count; ++k) {
+      if (k % width + 1 < width && k + 1 < all->count) pairs.push_back({id(k), id(k + 1)});
+      if (k + width < all->count) pairs.push_back({id(k), id(k + width)});
+    }
+    return pairs;
   }
 
   void shared() {
@@ -168,6 +234,7 @@ class MonetReader {
   Places places_;
   Hardware hardware_;
   std::vector<std::string> names_;
+  std::vector<Repeated> repeated_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "monet/base/diagnostic.h"
+#include "monet/hardware/budget.h"
 #include "monet/hardware/offchip.h"
 
 namespace monet::plan {
@@ -50,9 +51,7 @@ class Builder {
     add_routes();
     chip_.home_is_offchip = hw_.offchip || home_->kind == hardware::MemoryKind::Dram;
     chip_.clock_hz = hw_.clock_hz.value;
-    if (chip_.clock_hz > 0)
-      for (const Core& core : hw_.cores)
-        chip_.leakage_pj_per_cycle += hardware::leakage_mw(core) * 1e9 / chip_.clock_hz;
+    if (chip_.clock_hz > 0) chip_.leakage_pj_per_cycle = hardware::leakage_mw(hw_) * 1e9 / chip_.clock_hz;
     return std::move(chip_);
   }
 

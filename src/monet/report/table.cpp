@@ -45,6 +45,13 @@ std::string share_text(double part, double whole) {
   return share >= 9.95 || share == 0 ? fmt::format("{:.0f} %", share) : fmt::format("{:.1f} %", share);
 }
 
+std::string csv_cell(const std::string& cell) {
+  if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
+  std::string out = "\"";
+  for (const char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
 Table::Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
 void Table::row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 

@@ -13,6 +13,9 @@ std::string scientific(double value);               // 3.1e-09
 std::string seconds_text(double seconds);           // 20.12 ms
 std::string share_text(double part, double whole);  // 4.1 %, 37 %
 
+// A cell of a CSV file, in quotes where it needs them.
+std::string csv_cell(const std::string& cell);
+
 // Columns as wide as their widest cell; the first is left-aligned, the others right-aligned.
 class Table {
  public:

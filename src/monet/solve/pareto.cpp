@@ -156,4 +156,19 @@ double hypervolume(std::span<const Objectives> points, std::span<const double> r
   return inside.empty() ? 0 : volume(std::move(inside), reference, reference.size());
 }
 
+FrontVolume volume_of(std::span<const Objectives> front) {
+  if (front.empty()) return {};
+  FrontVolume out{.reference = nadir_of(front)};
+  double box = 1;
+  for (std::size_t k = 0; k < out.reference.size(); ++k) {
+    out.reference[k] *= 1.1;
+    double least = out.reference[k];
+    for (const Objectives& p : front) least = std::min(least, p[k]);
+    box *= out.reference[k] - least;
+  }
+  out.volume = hypervolume(front, out.reference);
+  out.share = box > 0 ? out.volume / box : 0;
+  return out;
+}
+
 }  // namespace monet::solve

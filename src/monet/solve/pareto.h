@@ -29,4 +29,12 @@ Objectives nadir_of(std::span<const Objectives> points);
 // reference in every objective add nothing.
 double hypervolume(std::span<const Objectives> points, std::span<const double> reference);
 
+// Of a front, from 1.1 times its worst in each objective; nothing of no points.
+struct FrontVolume {
+  Objectives reference{};
+  double volume = 0;  // in units of the objectives
+  double share = 0;   // of the box between the best of each objective and the reference
+};
+FrontVolume volume_of(std::span<const Objectives> front);
+
 }  // namespace monet::solve

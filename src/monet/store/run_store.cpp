@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "monet/base/assert.h"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr int kApplication = 0x4d4f4e45;  // SQLite's application_id: who made the file
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   std::string out = "\"";
   for (const char c : name) out += c == '"' ? std::string("\"\"") : std::string(1, c);
   return out + '"';
@@ -102,6 +103,7 @@ struct RunStore::Database {
   }
 
   std::string path;
+  std::string question, names;  // what the rows answer; their columns
   sqlite3* handle = nullptr;
   std::size_t columns = 0, rows = 0;
   std::unique_ptr<Statement> find, insert;
@@ -112,6 +114,9 @@ RunStore::RunStore(const std::string& path, const std::string& question, const s
     : database_(std::make_unique<Database>(path)) {
   Database& d = *database_;
   d.columns = columns.size();
+  d.question = question;
+  d.names = "key,reason";
+  for (const std::string& c : columns) d.names += "," + c;
   // Whoever opens it holds it until the end.
   d.run("PRAGMA locking_mode = EXCLUSIVE");
   d.run("PRAGMA journal_mode = WAL");  // what is saved is safe from a kill at once, and costs no wait for the disk
@@ -120,7 +125,7 @@ RunStore::RunStore(const std::string& path, const std::string& question, const s
   const std::string application = d.ask("PRAGMA application_id");
   if (d.ask("SELECT count(*) FROM sqlite_master") == "0") {
     std::string kinds;
-    for (const std::string& c : columns) kinds += fmt::format(", {} REAL", quoted(c));
+    for (const std::string& c : columns) kinds += fmt::format(", {} REAL", in_quotes(c));
     d.run(fmt::format("PRAGMA application_id = {}", kApplication));
     d.run("CREATE TABLE question (text TEXT NOT NULL)");
     d.run(fmt::format("CREATE TABLE points (key TEXT PRIMARY KEY NOT NULL, reason TEXT NOT NULL{}) WITHOUT ROWID",
@@ -133,16 +138,14 @@ RunStore::RunStore(const std::string& path, const std::string& question, const s
   } else if (d.ask("SELECT text FROM question") != question) {
     refuse_file(path, "it holds results of another model, chip or choice of decisions", "choose another --out");
   } else {
-    std::string there = "key,reason";
-    for (const std::string& c : columns) there += "," + c;
-    if (d.ask("SELECT group_concat(name) FROM pragma_table_info('points')") != there)
+    if (d.ask("SELECT group_concat(name) FROM pragma_table_info('points')") != d.names)
       refuse_file(path, "it was made by another version of monet, which kept other figures", "choose another --out");
   }
   d.run("COMMIT");
   d.rows = static_cast<std::size_t>(std::stoull(d.ask("SELECT count(*) FROM points")));
   std::string list, marks;
   for (const std::string& c : columns) {
-    list += ", " + quoted(c);
+    list += ", " + in_quotes(c);
     marks += ", ?";
   }
   d.find = std::make_unique<Database::Statement>(d, fmt::format("SELECT reason{} FROM points WHERE key = ?", list));
@@ -191,6 +194,32 @@ void RunStore::add(const Row& row) {
   s.step();
   s.reset();
   d.rows += static_cast<std::size_t>(sqlite3_changes(d.handle));
+}
+
+std::size_t RunStore::merge(const std::string& path) {
+  save();
+  Database& d = *database_;
+  if (std::error_code error; !std::filesystem::exists(path, error))
+    refuse_file(path, "there is no such file", "--merge takes the folders of other runs");
+  {
+    Database::Statement attach(d, "ATTACH DATABASE ? AS other");
+    attach.bind(1, path);
+    attach.step();
+  }
+  const auto refuse_other = [&](std::string message) {
+    sqlite3_exec(d.handle, "DETACH DATABASE other", nullptr, nullptr, nullptr);
+    refuse_file(path, std::move(message), "only runs of the same models, space and options can be merged");
+  };
+  if (d.ask("SELECT count(*) FROM other.sqlite_master WHERE name = 'question' OR name = 'points'") != "2")
+    refuse_other("this is no run store");
+  if (d.ask("SELECT text FROM other.question") != d.question ||
+      d.ask("SELECT group_concat(name) FROM pragma_table_info('points', 'other')") != d.names)
+    refuse_other("it holds results of another question");
+  d.run("INSERT OR IGNORE INTO main.points SELECT * FROM other.points");
+  const auto added = static_cast<std::size_t>(sqlite3_changes(d.handle));
+  d.rows += added;
+  d.run("DETACH DATABASE other");
+  return added;
 }
 
 void RunStore::save() {

@@ -30,6 +30,8 @@ class RunStore {
   std::size_t size() const;
   std::optional<Row> find(std::string_view key) const;
   void add(const Row& row);  // one that is there already stays as it is
+  // Takes in all rows of another file that answers the same question; says how many were new. Throws InputError.
+  std::size_t merge(const std::string& path);
   void save();
 
  private:

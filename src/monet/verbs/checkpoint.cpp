@@ -9,6 +9,7 @@
 
 #include "monet/base/file.h"
 #include "monet/base/nearest.h"
+#include "monet/base/split.h"
 #include "monet/store/run_store.h"
 #include "monet/verbs/cost_cache.h"
 #include "monet/verbs/hardware.h"
@@ -21,19 +22,9 @@ namespace {
 using search::CheckpointPoint;
 using search::Figures;
 
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> out(1);
-  for (const char c : list)
-    if (c == ',')
-      out.emplace_back();
-    else if (c != ' ')
-      out.back() += c;
-  return out;
-}
-
 std::vector<plan::SavedPlan> allowed_by(const std::string& decide) {
   std::vector<plan::SavedPlan> allowed{{.saving = plan::Saving::Keep}};
-  for (const std::string& word : words_of(decide)) {
+  for (const std::string& word : split(decide, ',')) {
     const std::optional<plan::SavedPlan> saved = plan::saving_named(word);
     if (!saved)
       refuse("--decide", fmt::format("unknown value '{}'", word.substr(0, 60)),
@@ -354,30 +345,15 @@ class Checkpointer {
                      static_cast<double>(run_.found.points.size()) >= search::decisions_of(*run_.problem);
   }
 
-  struct Measured {
-    solve::Objectives reference{};
-    double volume = 0, share = 0;
-  };
   // From 1.1 times the worst of each objective on the front.
-  Measured measured(const search::CheckpointFront& found) const {
+  solve::FrontVolume measured(const search::CheckpointFront& found) const {
     std::vector<solve::Objectives> points;
     for (const std::uint32_t i : found.front) points.push_back(options_.goal.score(found.points[i].figures).objectives);
-    if (points.empty()) return {};
-    Measured out{.reference = solve::nadir_of(points)};
-    double box = 1;
-    for (std::size_t k = 0; k < out.reference.size(); ++k) {
-      out.reference[k] *= 1.1;
-      double least = out.reference[k];
-      for (const solve::Objectives& p : points) least = std::min(least, p[k]);
-      box *= out.reference[k] - least;
-    }
-    out.volume = solve::hypervolume(points, out.reference);
-    out.share = box > 0 ? out.volume / box : 0;
-    return out;
+    return solve::volume_of(points);
   }
 
   void conclude() {
-    const Measured m = measured(run_.found);
+    const solve::FrontVolume m = measured(run_.found);
     run_.reference = m.reference;
     run_.hypervolume = m.volume;
     run_.hypervolume_share = m.share;

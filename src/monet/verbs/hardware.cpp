@@ -208,7 +208,11 @@ CheckedFile check_plan(const std::string& bytes, const std::string& path) {
 }  // namespace
 
 hardware::Loaded describe_hardware(const HardwareRequest& request) {
-  return hardware::find_hardware(request.hardware, {.parameters = request.parameters});
+  hardware::LoadOptions options;
+  // A name with dots is the path of a field.
+  for (const auto& setting : request.parameters)
+    (setting.first.find('.') == std::string::npos ? options.parameters : options.fields).push_back(setting);
+  return hardware::find_hardware(request.hardware, options);
 }
 
 std::string text(const hardware::Loaded& loaded) {

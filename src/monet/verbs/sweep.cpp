@@ -218,26 +218,20 @@ Json json(const Sweep& s) {
 }
 
 std::string csv(const Sweep& s) {
-  const auto quoted = [](const std::string& cell) {
-    if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
-    std::string out = "\"";
-    for (const char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + "\"";
-  };
   std::string out;
-  for (const SweepAxis& axis : s.axes) out += quoted(axis.name) + ",";
+  for (const SweepAxis& axis : s.axes) out += csv_cell(axis.name) + ",";
   out +=
       "mode,feasible,latency_cycles,latency_s,energy_pj,peak_total_bytes,peak_offchip_bytes,offchip_bytes,macs,"
       "utilisation,tiles,bound,reason\n";
   for (const SweepPoint& p : s.points) {
-    for (const std::string& value : p.values) out += quoted(value) + ",";
+    for (const std::string& value : p.values) out += csv_cell(value) + ",";
     if (!p.is_feasible) {
-      out += fmt::format("{},0,,,,,,,,,,,{}\n", p.mode, quoted(p.reason));
+      out += fmt::format("{},0,,,,,,,,,,,{}\n", p.mode, csv_cell(p.reason));
       continue;
     }
     out += fmt::format("{},1,{},{},{},{},{},{},{},{},{},{},\n", p.mode, p.latency_cycles, p.latency_s, p.energy_pj,
                        p.peak_total_bytes, p.peak_offchip_bytes, p.offchip_bytes, p.macs, p.utilisation, p.tiles,
-                       quoted(p.bound));
+                       csv_cell(p.bound));
   }
   return out;
 }

@@ -1,10 +1,10 @@
-# Writes data/hardware as one C++ file, so that the program needs no files beside it.
-#   cmake -DFOLDER=data/hardware -DOUTPUT=library_data.cpp -P tools/embed_hardware.cmake
+# Writes the YAML files of a folder as one C++ file, so that the program needs no files beside it.
+#   cmake -DFOLDER=data/hardware -DFUNCTION=library_files -DOUTPUT=hardware_library.cpp -P tools/embed_yaml.cmake
 file(GLOB_RECURSE paths RELATIVE ${FOLDER} ${FOLDER}/*.yaml)
 list(SORT paths)
 list(LENGTH paths count)
-set(code "// Made by tools/embed_hardware.cmake from data/hardware.\n#include <array>\n\n#include \"monet/hardware/library.h\"\n\n")
-string(APPEND code "namespace monet::hardware {\n\nstd::span<const LibraryFile> library_files() {\n")
+set(code "// Made by tools/embed_yaml.cmake.\n#include <array>\n\n#include \"monet/hardware/space.h\"\n\n")
+string(APPEND code "namespace monet::hardware {\n\nstd::span<const LibraryFile> ${FUNCTION}() {\n")
 string(APPEND code "  static constexpr std::array<LibraryFile, ${count}> kFiles{{\n")
 foreach(path IN LISTS paths)
   file(READ ${FOLDER}/${path} text)

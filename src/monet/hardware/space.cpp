@@ -1,0 +1,208 @@
+#include "monet/hardware/space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "monet/base/nearest.h"
+
+namespace monet::hardware {
+namespace {
+
+using config::Condition;
+using config::Ratio;
+
+constexpr std::array kOfChip{kAreaName, kTdpName, kMemoryName, kLanesName};
+
+// Whether an expression uses a name.
+bool uses(std::string_view expression, std::string_view name) {
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (std::size_t at = expression.find(name); at != std::string_view::npos; at = expression.find(name, at + 1)) {
+    const bool begins = at == 0 || !is_part(expression[at - 1]);
+    const bool ends = at + name.size() == expression.size() || !is_part(expression[at + name.size()]);
+    if (begins && ends) return true;
+  }
+  return false;
+}
+bool uses(const Condition& condition, std::string_view name) {
+  return uses(condition.left, name) || uses(condition.right, name);
+}
+bool needs_chip(const Condition& condition) {
+  return std::any_of(kOfChip.begin(), kOfChip.end(), [&](std::string_view name) { return uses(condition, name); });
+}
+
+// To a millionth, so that it is compared exactly.
+Ratio ratio_of(double value) { return *config::parse_ratio(fmt::format("{:.6f}", std::clamp(value, 0.0, 9e12))); }
+
+// "x * y <= 16: 64 > 16"
+std::string broken_words(const Condition& condition, const config::ConditionValue& value) {
+  const bool is_less = config::less(*value.left, *value.right), is_more = config::less(*value.right, *value.left);
+  return fmt::format("{}: {} {} {}", condition.text, config::to_string(*value.left),
+                     is_less ? "<" : is_more ? ">" : "=", config::to_string(*value.right));
+}
+
+}  // namespace
+
+Family::Family(LoadedSpace loaded) : space_(loaded.space), files_(loaded.files) {
+  for (std::size_t v = 0; v < space_.variables.size(); ++v)
+    if (space_.variables[v].is_free()) free_.push_back(v);
+  const ChipFile file = locate_hardware(space_.chip);
+  path_ = file.path;
+  const auto sources = std::make_shared<Sources>(file.read);
+  const Loaded chip = load_hardware(path_, *sources);
+  files_.insert(files_.end(), chip.files.begin(), chip.files.end());
+  sources_ = sources;
+  for (const Condition& condition : space_.constraints) needs_chip_.push_back(needs_chip(condition));
+  check(loaded, chip);
+}
+
+void Family::check(const LoadedSpace& loaded, const Loaded& chip) {
+  std::vector<Diagnostic> wrong;
+  const auto say = [&](const config::Location& at, std::string message, std::string hint) {
+    wrong.push_back({.file = loaded.files.front().path,
+                     .line = static_cast<int>(at.line),
+                     .column = static_cast<int>(at.column),
+                     .message = std::move(message),
+                     .hint = std::move(hint)});
+  };
+  std::vector<std::string> known;
+  for (const Variable& v : space_.variables) known.push_back(v.name);
+  known.insert(known.end(), kOfChip.begin(), kOfChip.end());
+  for (std::size_t v = 0; v < space_.variables.size(); ++v) {
+    const std::string& name = space_.variables[v].name;
+    const bool is_field = name.find('.') != std::string::npos;
+    const bool is_parameter =
+        std::find(chip.parameters.begin(), chip.parameters.end(), name) != chip.parameters.end();
+    is_field_.push_back(is_field);
+    is_parameter_.push_back(is_parameter);
+    const bool is_used =
+        std::any_of(space_.variables.begin(), space_.variables.end(),
+                    [&](const Variable& other) { return uses(other.computed, name); }) ||
+        std::any_of(space_.constraints.begin(), space_.constraints.end(),
+                    [&](const Condition& condition) { return uses(condition, name); });
+    if (!is_field && !is_parameter && !is_used)
+      say(loaded.variables[v], fmt::format("nothing uses the variable '{}'", name),
+          did_you_mean(name, chip.parameters,
+                       chip.parameters.empty()
+                           ? fmt::format("{} has no parameters; a field is named by its path (cores.x.array.…)", path_)
+                           : fmt::format("parameters of {}: {}; a field is named by its path (cores.x.array.…)", path_,
+                                         fmt::join(chip.parameters, ", "))));
+  }
+  const Assigned first = assign(Point(free_.size(), 0));
+  if (!first.fault.empty())
+    say(loaded.variables[first.faulty], first.fault,
+        first.unknown.empty() ? "" : did_you_mean(first.unknown, known, "variables are defined above their use"));
+  config::Scope scope = first.numbers;
+  for (const std::string_view name : kOfChip) scope.emplace_back(name, Ratio{1, 1});
+  for (std::size_t c = 0; c < space_.constraints.size() && first.fault.empty(); ++c)
+    if (const config::ConditionValue value = config::evaluate(space_.constraints[c], scope); !value.unknown.empty())
+      say(loaded.constraints[c], value.fault,
+          did_you_mean(value.unknown, known, fmt::format("known: {}", fmt::join(known, ", "))));
+  if (!wrong.empty()) throw InputError(std::move(wrong));
+}
+
+std::vector<std::uint16_t> Family::choices() const {
+  std::vector<std::uint16_t> out;
+  for (const std::size_t v : free_) out.push_back(static_cast<std::uint16_t>(space_.variables[v].values.size()));
+  return out;
+}
+
+double Family::size() const {
+  double product = 1;
+  for (const std::size_t v : free_) product *= static_cast<double>(space_.variables[v].values.size());
+  return product;
+}
+
+std::vector<std::string> Family::values(const Point& point) const {
+  std::vector<std::string> out;
+  for (std::size_t f = 0; f < free_.size(); ++f) out.push_back(space_.variables[free_[f]].values[point[f]]);
+  return out;
+}
+
+std::optional<Point> Family::point_of(const std::vector<std::pair<std::string, std::string>>& values) const {
+  Point point;
+  for (const std::size_t v : free_) {
+    const Variable& variable = space_.variables[v];
+    const auto given = std::find_if(values.begin(), values.end(), [&](const auto& p) { return p.first == variable.name; });
+    if (given == values.end()) return std::nullopt;
+    const auto at = std::find(variable.values.begin(), variable.values.end(), given->second);
+    if (at == variable.values.end()) return std::nullopt;
+    point.push_back(static_cast<std::uint16_t>(at - variable.values.begin()));
+  }
+  return point;
+}
+
+Family::Assigned Family::assign(const Point& point) const {
+  Assigned out;
+  std::size_t f = 0;
+  for (std::size_t v = 0; v < space_.variables.size(); ++v) {
+    const Variable& variable = space_.variables[v];
+    std::string text;
+    if (variable.is_free()) {
+      text = variable.values[point[f++]];
+    } else {
+      config::Expanded expanded = config::expand(variable.computed, out.numbers);
+      if (!expanded.fault.empty() && out.fault.empty()) {
+        out.fault = std::move(expanded.fault);
+        out.unknown = std::move(expanded.unknown);
+        out.faulty = v;
+      }
+      text = std::move(expanded.text);
+    }
+    if (const std::optional<Ratio> number = config::parse_ratio(text)) out.numbers.emplace_back(variable.name, *number);
+    out.texts.push_back(std::move(text));
+  }
+  return out;
+}
+
+LoadOptions Family::options(const Assigned& assigned) const {
+  LoadOptions out{.known = sources_.get()};
+  for (std::size_t v = 0; v < space_.variables.size(); ++v) {
+    if (is_parameter_[v]) out.parameters.emplace_back(space_.variables[v].name, assigned.texts[v]);
+    if (is_field_[v]) out.fields.emplace_back(space_.variables[v].name, assigned.texts[v]);
+  }
+  return out;
+}
+
+LoadOptions Family::options(const Point& point) const { return options(assign(point)); }
+
+Member Family::member(const Point& point) const {
+  Member out{.broken = space_.constraints.size()};
+  Assigned assigned = assign(point);
+  if (!assigned.fault.empty()) {
+    out.reason = fmt::format("{}: {}", space_.variables[assigned.faulty].name, assigned.fault);
+    return out;
+  }
+  // Whether the constraints that need the chip, or those that do not, all hold.
+  const auto holds = [&](bool with_chip) {
+    for (std::size_t c = 0; c < space_.constraints.size(); ++c) {
+      if (needs_chip_[c] != with_chip) continue;
+      const config::ConditionValue value = config::evaluate(space_.constraints[c], assigned.numbers);
+      if (value.holds) continue;
+      out.broken = c;
+      out.reason = value.fault.empty() ? broken_words(space_.constraints[c], value)
+                                       : fmt::format("{}: {}", space_.constraints[c].text, value.fault);
+      return false;
+    }
+    return true;
+  };
+  if (!holds(false)) return out;
+  try {
+    out.hardware = load_hardware(path_, options(assigned)).hardware;
+  } catch (const InputError& error) {
+    out.reason = error.diagnostics().front().message;
+    return out;
+  }
+  out.budget = budget_of(*out.hardware);
+  const Budget& total = out.budget.total;
+  assigned.numbers.emplace_back(kAreaName, ratio_of(total.area_mm2()));
+  if (out.budget.has_power) assigned.numbers.emplace_back(kTdpName, ratio_of(total.tdp_w()));
+  assigned.numbers.emplace_back(kMemoryName, ratio_of(total.bytes));
+  assigned.numbers.emplace_back(kLanesName, ratio_of(total.lanes));
+  if (!holds(true)) out.hardware.reset();
+  return out;
+}
+
+}  // namespace monet::hardware

@@ -1,0 +1,193 @@
+#include "monet/search/exploration.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "monet/base/assert.h"
+#include "monet/base/diagnostic.h"
+#include "monet/base/parallel.h"
+#include "monet/plan/lanes.h"
+#include "monet/search/fusion.h"
+
+namespace monet::search {
+namespace {
+
+struct Column {
+  const char* name;
+  double ChipFigures::*member;
+};
+constexpr std::array kColumns{Column{"area_mm2", &ChipFigures::area_mm2},
+                              Column{"tdp_w", &ChipFigures::tdp_w},
+                              Column{"latency_cycles", &ChipFigures::latency_cycles},
+                              Column{"latency_s", &ChipFigures::latency_s},
+                              Column{"energy_pj", &ChipFigures::energy_pj},
+                              Column{"compute_pj", &ChipFigures::compute_pj},
+                              Column{"memory_pj", &ChipFigures::memory_pj},
+                              Column{"link_pj", &ChipFigures::link_pj},
+                              Column{"offchip_pj", &ChipFigures::offchip_pj},
+                              Column{"leakage_pj", &ChipFigures::leakage_pj},
+                              Column{"peak_total_bytes", &ChipFigures::peak_total_bytes},
+                              Column{"peak_offchip_bytes", &ChipFigures::peak_offchip_bytes},
+                              Column{"offchip_bytes", &ChipFigures::offchip_bytes},
+                              Column{"macs", &ChipFigures::macs},
+                              Column{"utilisation", &ChipFigures::utilisation},
+                              Column{"groups", &ChipFigures::groups},
+                              Column{"tiles", &ChipFigures::tiles},
+                              Column{"samples", &ChipFigures::samples}};
+
+double lanes_that_multiply(const plan::Chip& chip, const schedule::Evaluation& e) {
+  double lanes = 0;
+  for (std::size_t c = 0; c < chip.cores.size(); ++c) {
+    if (!chip.cores[c].core.array || e.core_macs[c] == 0) continue;
+    double own = 1;
+    for (const hardware::ArrayDimension& d : chip.cores[c].core.array->dimensions) own *= static_cast<double>(d.size);
+    lanes += own;
+  }
+  return lanes;
+}
+
+}  // namespace
+
+std::vector<std::string> figure_names() {
+  std::vector<std::string> names;
+  for (const Column& c : kColumns) names.emplace_back(c.name);
+  return names;
+}
+
+std::vector<double> numbers_of(const ChipFigures& figures) {
+  std::vector<double> numbers;
+  for (const Column& c : kColumns) numbers.push_back(figures.*c.member);
+  return numbers;
+}
+
+ChipFigures figures_of(std::string reason, std::span<const double> numbers) {
+  ChipFigures figures{.reason = std::move(reason)};
+  MONET_ASSERT(numbers.size() == kColumns.size(), "a number for each column");
+  for (std::size_t c = 0; c < kColumns.size(); ++c) figures.*kColumns[c].member = numbers[c];
+  return figures;
+}
+
+Exploration::Exploration(const hardware::Family& family, std::vector<Workload> workloads, std::vector<Axis> axes,
+                         cost::Cache& cache, const ExplorationOptions& options)
+    : family_(family), workloads_(std::move(workloads)), axes_(std::move(axes)), cache_(cache), options_(options) {
+  std::size_t variants = 1;
+  for (const Axis& axis : axes_) variants *= axis.alternatives.size();
+  for (const Workload& w : workloads_) MONET_ASSERT(w.variants.size() == variants, "a variant for all decisions");
+  if (options_.limits.empty()) return;
+  has_fusion_ = true;
+  axes_.push_back({"fusion", {"default"}});
+  for (const std::uint32_t limit : options_.limits) axes_.back().alternatives.push_back(fmt::format("limit {}", limit));
+}
+
+std::vector<std::uint16_t> Exploration::choices() const {
+  std::vector<std::uint16_t> out = family_.choices();
+  for (const Axis& axis : axes_) out.push_back(static_cast<std::uint16_t>(axis.alternatives.size()));
+  return out;
+}
+
+double Exploration::size() const {
+  double product = family_.size();
+  for (const Axis& axis : axes_) product *= static_cast<double>(axis.alternatives.size());
+  return product;
+}
+
+hardware::Point Exploration::point(const Candidate& candidate) const {
+  return {candidate.begin(), candidate.begin() + static_cast<std::ptrdiff_t>(family_.free().size())};
+}
+
+std::vector<std::string> Exploration::values(const Candidate& candidate) const {
+  return family_.values(point(candidate));
+}
+
+std::vector<std::string> Exploration::ways(const Candidate& candidate) const {
+  std::vector<std::string> out;
+  for (std::size_t a = 0; a < axes_.size(); ++a)
+    out.push_back(axes_[a].alternatives[candidate[family_.free().size() + a]]);
+  return out;
+}
+
+std::size_t Exploration::variant_of(const Candidate& candidate) const {
+  std::size_t at = 0, step = 1;
+  for (std::size_t a = 0; a + (has_fusion_ ? 1 : 0) < axes_.size(); ++a) {
+    at += candidate[family_.free().size() + a] * step;
+    step *= axes_[a].alternatives.size();
+  }
+  return at;
+}
+
+ChipFigures Exploration::figures(const hardware::Member& member, const plan::Chip& given, const Workload& workload,
+                                 const Candidate& candidate) const {
+  const std::size_t variant = variant_of(candidate);
+  const Subject& subject = workload.variants[variant];
+  ChipFigures out{.area_mm2 = member.budget.total.area_mm2(),
+                  .tdp_w = member.budget.total.tdp_w(),
+                  .samples = workload.samples[variant]};
+  Setting setting{given, *member.hardware, {.map = options_.map, .threads = 1, .cache = &cache_}};
+  plan::Plan plan;
+  Evaluated evaluated;
+  try {
+    if (has_fusion_ && candidate.back() > 0)
+      plan = Ways(setting, subject.graph, {.limits = {options_.limits[candidate.back() - 1u]}, .threads = 1})
+                 .plan(std::array<std::uint16_t, 1>{1});
+    evaluated = evaluate(setting, subject, plan);
+  } catch (const InputError& error) {  // no core takes a kind of work
+    out.reason = error.diagnostics().front().message;
+    return out;
+  }
+  if (const auto* no = std::get_if<schedule::Infeasible>(&evaluated.outcome)) {
+    out.reason = no->reason;
+    return out;
+  }
+  const auto& e = std::get<schedule::Evaluation>(evaluated.outcome);
+  const Figures f = figures_of(given, evaluated.decided, evaluated.outcome);
+  out.latency_cycles = f.latency_cycles;
+  out.latency_s = e.clock_hz > 0 ? f.latency_cycles / e.clock_hz : 0;
+  out.energy_pj = f.energy_pj;
+  out.compute_pj = e.energy.compute;
+  for (const auto& [level, pj] : e.energy.memory) out.memory_pj += pj;
+  out.link_pj = e.energy.link;
+  out.offchip_pj = e.energy.offchip;
+  out.leakage_pj = e.energy.leakage;
+  out.peak_total_bytes = f.peak_total_bytes;
+  out.peak_offchip_bytes = f.peak_offchip_bytes;
+  out.offchip_bytes = f.offchip_bytes;
+  out.macs = schedule::sum(e.macs);
+  const double could = lanes_that_multiply(given, e) * e.latency;
+  out.utilisation = could > 0 ? out.macs / could : 0;
+  out.groups = static_cast<double>(f.groups);
+  out.tiles = static_cast<double>(f.tiles);
+  return out;
+}
+
+TaskResult Exploration::run(const Task& task) const {
+  TaskResult out;
+  const hardware::Member member = family_.member(point(task.candidate));
+  std::string reason = member.reason;
+  std::optional<plan::Chip> chip;
+  if (member.hardware) try {
+      chip = plan::chip_of(*member.hardware);
+    } catch (const InputError& error) {
+      reason = error.diagnostics().front().message;
+    }
+  for (const std::uint8_t w : task.workloads)
+    out.push_back(chip ? figures(member, *chip, workloads_[w], task.candidate)
+                       : ChipFigures{.reason = reason.empty() ? "not valid" : reason});
+  return out;
+}
+
+std::vector<TaskResult> Exploration::run(std::span<const Task> tasks, const Deadline& deadline,
+                                         const std::function<void(std::size_t, const TaskResult&)>& done) const {
+  std::vector<TaskResult> out(tasks.size());
+  std::mutex mutex;
+  parallel_for(tasks.size(), options_.threads, [&](std::size_t i) {
+    if (deadline.is_over()) return;
+    out[i] = run(tasks[i]);
+    if (!done) return;
+    const std::lock_guard lock(mutex);
+    done(i, out[i]);
+  });
+  return out;
+}
+
+}  // namespace monet::search

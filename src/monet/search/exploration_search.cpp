@@ -1,0 +1,238 @@
+#include "monet/search/exploration_search.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "monet/base/assert.h"
+
+namespace monet::search {
+namespace {
+
+using solve::Choices;
+using solve::Score;
+
+constexpr std::size_t kBatch = 64;  // candidates that are decided on together, whatever the number of threads
+
+constexpr std::array kObjectives{ChipObjective::Latency, ChipObjective::Energy, ChipObjective::Area,
+                                 ChipObjective::Tdp, ChipObjective::Peak};
+
+// Keeps what is found, and the fronts of it.
+class Collector {
+ public:
+  Collector(const Exploration& exploration, const ExplorationSearchOptions& options)
+      : options_(options), scores_(exploration.workloads().size()) {
+    out.fronts.resize(exploration.workloads().size());
+    for (std::uint8_t w = 0; w < exploration.workloads().size(); ++w) all_.push_back(w);
+  }
+
+  // How many of the batch were done, from its beginning on.
+  std::size_t run(std::span<const Candidate> batch) {
+    std::vector<Task> tasks;
+    for (const Candidate& c : batch) tasks.push_back({c, all_});
+    std::vector<TaskResult> results = options_.run(tasks);
+    std::size_t done = 0;
+    while (done < results.size() && !results[done].empty()) ++done;
+    for (std::size_t i = 0; i < done; ++i) out.points.push_back({batch[i], std::move(results[i])});
+    const std::size_t first = common_.size();
+    for (std::size_t i = first; i < out.points.size(); ++i) {
+      for (std::size_t w = 0; w < scores_.size(); ++w)
+        scores_[w].push_back(options_.goal.score(out.points[i].figures[w]));
+      common_.push_back(options_.goal.score(out.points[i].figures));
+    }
+    for (std::size_t w = 0; w < scores_.size(); ++w) out.fronts[w] = solve::front_with(out.fronts[w], scores_[w], first);
+    out.common = solve::front_with(out.common, common_, first);
+    if (options_.observe) options_.observe(out);
+    if (done < batch.size()) out.end = solve::Nsga2End::Stopped;
+    return done;
+  }
+  const Score& score(std::size_t point) const { return common_[point]; }
+
+  Explored out;
+
+ private:
+  const ExplorationSearchOptions& options_;
+  std::vector<std::uint8_t> all_;
+  std::vector<std::vector<Score>> scores_;  // by workload
+  std::vector<Score> common_;
+};
+
+// Batch by batch, as long as there are more and there is time.
+Explored run_all(const Exploration& exploration, const ExplorationSearchOptions& options,
+                 const std::function<bool(Candidate&)>& next) {
+  Collector collector(exploration, options);
+  for (bool has_more = true; has_more && !options.deadline.is_over();) {
+    std::vector<Candidate> batch;
+    Candidate one;
+    while (batch.size() < kBatch && (has_more = next(one))) batch.push_back(one);
+    if (collector.run(batch) < batch.size()) break;
+  }
+  if (options.deadline.is_over()) collector.out.end = solve::Nsga2End::Stopped;
+  return std::move(collector.out);
+}
+
+// Draws candidates until one is new; false where that is in vain.
+std::function<bool(Candidate&)> none_twice(const Exploration& exploration, std::size_t most,
+                                           std::function<Candidate(std::uint64_t)> draw) {
+  constexpr std::uint64_t kTries = 100'000;
+  return [&exploration, most, draw = std::move(draw), seen = std::set<Candidate>(), at = std::uint64_t{0}](
+             Candidate& one) mutable {
+    if (seen.size() >= most || static_cast<double>(seen.size()) >= exploration.size()) return false;
+    for (std::uint64_t tries = 0; tries < kTries; ++tries)
+      if (one = draw(at++); seen.insert(one).second) return true;
+    return false;
+  };
+}
+
+std::uint64_t prime_after(std::uint64_t n) {
+  for (++n;; ++n) {
+    bool is_prime = n > 1;
+    for (std::uint64_t d = 2; d * d <= n && is_prime; ++d) is_prime = n % d != 0;
+    if (is_prime) return n;
+  }
+}
+
+// Van der Corput's sequence in a base, its digits exchanged for others; 0 stays.
+double radical_inverse(std::uint64_t index, const std::vector<std::uint64_t>& digits) {
+  const std::uint64_t base = digits.size();
+  double value = 0, weight = 1.0 / static_cast<double>(base);
+  for (; index > 0; index /= base, weight /= static_cast<double>(base))
+    value += weight * static_cast<double>(digits[index % base]);
+  return value;
+}
+
+}  // namespace
+
+std::string_view name(ChipObjective objective) {
+  switch (objective) {
+    case ChipObjective::Latency: return "latency";
+    case ChipObjective::Energy: return "energy";
+    case ChipObjective::Area: return "area";
+    case ChipObjective::Tdp: return "tdp";
+    case ChipObjective::Peak: return "peak";
+  }
+  return "";
+}
+std::string_view key_name(ChipObjective objective) {
+  switch (objective) {
+    case ChipObjective::Latency: return "latency";
+    case ChipObjective::Energy: return "energy_pj";
+    case ChipObjective::Area: return "area_mm2";
+    case ChipObjective::Tdp: return "tdp_w";
+    case ChipObjective::Peak: return "peak_total_bytes";
+  }
+  return "";
+}
+std::optional<ChipObjective> chip_objective_named(std::string_view text) {
+  for (const ChipObjective objective : kObjectives)
+    if (name(objective) == text) return objective;
+  return std::nullopt;
+}
+
+double ExplorationGoal::value(ChipObjective objective, const ChipFigures& f) const {
+  switch (objective) {
+    case ChipObjective::Latency: return (f.latency_s > 0 ? f.latency_s : f.latency_cycles) / f.samples;
+    case ChipObjective::Energy: return f.energy_pj / f.samples;
+    case ChipObjective::Area: return f.area_mm2;
+    case ChipObjective::Tdp: return f.tdp_w;
+    case ChipObjective::Peak: return f.peak_total_bytes;
+  }
+  return 0;
+}
+
+Score ExplorationGoal::score(const ChipFigures& figures) const {
+  if (!figures.is_possible()) return {.violation = 1};
+  Score out;
+  for (const ChipObjective o : objectives) out.objectives.push_back(value(o, figures));
+  return out;
+}
+
+Score ExplorationGoal::score(const TaskResult& figures) const {
+  Score out;
+  for (const ChipFigures& f : figures) out.violation += f.is_possible() ? 0 : 1;
+  if (out.violation > 0 || figures.empty()) return out;
+  for (const ChipObjective o : objectives) {
+    const bool is_of_each = o == ChipObjective::Latency || o == ChipObjective::Energy;
+    double most = 0;
+    for (const ChipFigures& f : figures) {
+      if (is_of_each) out.objectives.push_back(value(o, f));
+      most = std::max(most, value(o, f));
+    }
+    if (!is_of_each) out.objectives.push_back(most);
+  }
+  return out;
+}
+
+std::vector<solve::Objectives> objectives_of(const Explored& found, const ExplorationGoal& goal, std::size_t workload) {
+  std::vector<Score> scores;
+  for (const ExploredPoint& p : found.points) scores.push_back(goal.score(p.figures[workload]));
+  return solve::points_of(scores);
+}
+
+std::vector<solve::Objectives> common_objectives_of(const Explored& found, const ExplorationGoal& goal) {
+  std::vector<Score> scores;
+  for (const ExploredPoint& p : found.points) scores.push_back(goal.score(p.figures));
+  return solve::points_of(scores);
+}
+
+Explored explore_grid(const Exploration& exploration, const ExplorationSearchOptions& options) {
+  const std::vector<std::uint16_t> choices = exploration.choices();
+  bool has_more = true;
+  return run_all(exploration, options, [&, at = Candidate(choices.size(), 0)](Candidate& one) mutable {
+    if (!has_more) return false;
+    one = at;
+    has_more = solve::advance(at, choices);
+    return true;
+  });
+}
+
+Explored explore_random(const Exploration& exploration, const ExplorationSearchOptions& options) {
+  const std::vector<std::uint16_t> choices = exploration.choices();
+  return run_all(exploration, options, none_twice(exploration, options.evaluations, [&](std::uint64_t i) {
+                   solve::Random random(options.seed, 0, i);
+                   Candidate one;
+                   for (const std::uint16_t c : choices) one.push_back(static_cast<std::uint16_t>(random.below(c)));
+                   return one;
+                 }));
+}
+
+Explored explore_quasi(const Exploration& exploration, const ExplorationSearchOptions& options) {
+  const std::vector<std::uint16_t> choices = exploration.choices();
+  std::vector<std::vector<std::uint64_t>> digits;
+  std::uint64_t base = 1;
+  for (std::size_t g = 0; g < choices.size(); ++g) {
+    base = prime_after(base);
+    digits.emplace_back();
+    for (std::uint64_t d = 0; d < base; ++d) digits.back().push_back(d);
+    solve::Random random(options.seed, 1, g);
+    for (std::uint64_t d = base; d > 2; --d) std::swap(digits.back()[d - 1], digits.back()[1 + random.below(d - 1)]);
+  }
+  return run_all(exploration, options, none_twice(exploration, options.evaluations, [&](std::uint64_t i) {
+                   Candidate one;
+                   for (std::size_t g = 0; g < choices.size(); ++g) {
+                     const double at = radical_inverse(i + 1, digits[g]) * choices[g];
+                     one.push_back(std::min<std::uint16_t>(static_cast<std::uint16_t>(at), choices[g] - 1));
+                   }
+                   return one;
+                 }));
+}
+
+Explored explore_nsga2(const Exploration& exploration, const ExplorationSearchOptions& options) {
+  Collector collector(exploration, options);
+  solve::Nsga2Problem<Choices> problem{.variation = solve::choice_variation(exploration.choices())};
+  problem.evaluate = [&](std::span<const Choices> batch) {
+    const std::size_t first = collector.out.points.size(), done = collector.run(batch);
+    std::vector<Score> scores;
+    for (std::size_t i = 0; i < done; ++i) scores.push_back(collector.score(first + i));
+    return scores;
+  };
+  solve::Nsga2<Choices> search(problem, {.population = std::clamp<std::size_t>(options.evaluations / 10, 8, 100),
+                                         .evaluations = options.evaluations,
+                                         .seed = options.seed,
+                                         .deadline = options.deadline});
+  collector.out.end = search.run();
+  return std::move(collector.out);
+}
+
+}  // namespace monet::search

@@ -1,0 +1,71 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "monet/base/watch.h"
+#include "monet/search/exploration.h"
+#include "monet/solve/nsga2.h"
+
+namespace monet::search {
+
+// Which candidates of an exploration to run, and what is best of them: for each workload, and for all together.
+
+enum class ChipObjective { Latency, Energy, Area, Tdp, Peak };
+std::optional<ChipObjective> chip_objective_named(std::string_view name);
+std::string_view name(ChipObjective objective);      // latency, energy, area, tdp, peak
+std::string_view key_name(ChipObjective objective);  // latency_s, energy_pj, area_mm2, …
+
+// What makes a chip good. Latency (s, or cycles without a clock) and energy count by sample.
+struct ExplorationGoal {
+  std::vector<ChipObjective> objectives{ChipObjective::Latency, ChipObjective::Energy};
+
+  double value(ChipObjective objective, const ChipFigures& figures) const;
+  solve::Score score(const ChipFigures& figures) const;  // of one workload
+  // Of all: latency and energy of each workload, the largest peak, area and power once.
+  solve::Score score(const TaskResult& figures) const;
+};
+
+struct ExploredPoint {
+  Candidate candidate{};
+  TaskResult figures{};  // by workload; none that is left out (prune)
+  bool operator==(const ExploredPoint&) const = default;
+};
+
+struct Explored {
+  std::vector<ExploredPoint> points{};                // in the order in which they were asked for
+  std::vector<std::vector<std::uint32_t>> fronts{};   // by workload
+  std::vector<std::uint32_t> common{};                // of all workloads together
+  std::size_t pruned = 0;                             // candidates left out because no front could have them
+  solve::Nsga2End end = solve::Nsga2End::Exhausted;
+};
+
+// Runs tasks: on threads here, or on other machines. Results in the order of the tasks; where it was told to stop, some
+// are empty.
+using TaskRunner = std::function<std::vector<TaskResult>(std::span<const Task>)>;
+
+struct ExplorationSearchOptions {
+  ExplorationGoal goal{};
+  std::size_t evaluations = 1000;  // candidates, at the most; not for the grid
+  std::uint64_t seed = 1;
+  Deadline deadline{};
+  TaskRunner run{};
+  std::function<void(const Explored&)> observe{};  // after every batch
+};
+
+// All candidates there are.
+Explored explore_grid(const Exploration& exploration, const ExplorationSearchOptions& options);
+// Drawn one by one, none twice.
+Explored explore_random(const Exploration& exploration, const ExplorationSearchOptions& options);
+// Spread evenly: Halton's sequence with digits permuted by the seed.
+Explored explore_quasi(const Exploration& exploration, const ExplorationSearchOptions& options);
+Explored explore_nsga2(const Exploration& exploration, const ExplorationSearchOptions& options);
+
+// Points by workload, those that are not possible infinitely bad; and for all workloads together.
+std::vector<solve::Objectives> objectives_of(const Explored& found, const ExplorationGoal& goal, std::size_t workload);
+std::vector<solve::Objectives> common_objectives_of(const Explored& found, const ExplorationGoal& goal);
+
+}  // namespace monet::search

@@ -1,0 +1,453 @@
+#include "monet/verbs/explore.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "monet/base/nearest.h"
+#include "monet/base/parallel.h"
+#include "monet/base/split.h"
+#include "monet/hardware/yaml.h"
+#include "monet/rewrite/decompose.h"
+#include "monet/store/run_store.h"
+#include "monet/verbs/cost_cache.h"
+#include "monet/verbs/refuse.h"
+
+namespace monet {
+namespace {
+
+using search::Candidate;
+using search::ChipFigures;
+using search::Task;
+using search::TaskResult;
+
+constexpr std::size_t kMostWorkloads = 32;
+constexpr double kMostPoints = 5e6;        // of a grid
+constexpr std::size_t kMostCounted = 200'000;  // chips that --count makes
+
+// What --also asks for.
+struct Decisions {
+  std::vector<std::int64_t> batches{};
+  std::vector<std::string> recompute{};
+  std::vector<std::uint32_t> limits{};
+};
+
+std::int64_t whole_above_zero(const std::string& kind, const std::string& word) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || end != word.data() + word.size() || value < 1 || value > 1 << 20)
+    refuse("--also", fmt::format("{}: '{}' is no whole number from 1 to {}", kind, word.substr(0, 60), 1 << 20));
+  return value;
+}
+
+Decisions decisions_of(const std::vector<std::string>& also) {
+  const std::vector<std::string> kinds{"batch", "recompute", "fusion"};
+  Decisions out;
+  for (const std::string& text : also) {
+    const std::size_t equals = text.find('=');
+    const std::string kind = text.substr(0, equals);
+    if (equals == std::string::npos || std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+      refuse("--also", fmt::format("unknown value '{}'", text.substr(0, 60)),
+             did_you_mean(kind, kinds, "batch=8,32, recompute=all,REGEX or fusion=4,6"));
+    for (const std::string& word : split(std::string_view(text).substr(equals + 1), ',')) {
+      if (kind == "batch") out.batches.push_back(whole_above_zero(kind, word));
+      if (kind == "recompute") out.recompute.push_back(word);
+      if (kind == "fusion") out.limits.push_back(static_cast<std::uint32_t>(whole_above_zero(kind, word)));
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> modes_of(const std::string& mode) {
+  if (mode == "both") return {"training", "inference"};
+  if (mode == "training" || mode == "inference") return {mode};
+  const std::vector<std::string> known{"training", "inference", "both"};
+  refuse("--mode", fmt::format("unknown value '{}'", mode.substr(0, 60)),
+         did_you_mean(mode, known, "known: training, inference, both"));
+}
+
+search::ExplorationGoal goal_of(const std::string& text) {
+  search::ExplorationGoal goal{.objectives = {}};
+  for (const std::string& word : split(text, ',')) {
+    const std::optional<search::ChipObjective> objective = search::chip_objective_named(word);
+    if (!objective)
+      refuse("--objectives", fmt::format("unknown value '{}'", word.substr(0, 60)),
+             "known: latency, energy, area, tdp, peak, between commas");
+    if (std::find(goal.objectives.begin(), goal.objectives.end(), *objective) == goal.objectives.end())
+      goal.objectives.push_back(*objective);
+  }
+  return goal;
+}
+
+// A model in a mode with every combination of samples and recomputation.
+search::Workload workload_of(const ExploreRequest& request, const std::string& model, const std::string& mode,
+                             const Decisions& decisions, ExploreProblem& problem) {
+  EvaluateRequest asked = request.evaluate;
+  asked.model.model = model;
+  search::Workload out{.name = request.models.size() > 1 ? model + " " + mode : mode};
+  std::vector<std::optional<std::int64_t>> batches{asked.model.batch};
+  batches.insert(batches.end(), decisions.batches.begin(), decisions.batches.end());
+  std::vector<std::string> recompute{asked.model.recompute};
+  recompute.insert(recompute.end(), decisions.recompute.begin(), decisions.recompute.end());
+  for (const std::string& r : recompute)
+    for (const std::optional<std::int64_t>& batch : batches) {
+      ModelRequest one = model_for(asked, mode);
+      one.batch = batch;
+      if (mode != "inference") one.recompute = r;
+      Prepared prepared = prepare(one);
+      if (mode == "training" && !prepared.is_training) refuse("--mode", fmt::format("{} trains nothing", model));
+      for (const Diagnostic& warning : prepared.warnings)
+        if (std::find(problem.warnings.begin(), problem.warnings.end(), warning) == problem.warnings.end())
+          problem.warnings.push_back(warning);
+      for (const DocumentInput& input : prepared.inputs)
+        if (std::none_of(problem.inputs.begin(), problem.inputs.end(),
+                         [&](const DocumentInput& other) { return other.path == input.path; }))
+          problem.inputs.push_back(input);
+      out.variants.emplace_back(
+          decompose(std::move(prepared.graph), {.im2col_weight_gradient = asked.im2col_weight_gradient}));
+      out.samples.push_back(static_cast<double>(batch.value_or(1)));
+    }
+  return out;
+}
+
+void add_limit(hardware::LoadedSpace& loaded, std::string_view name, std::optional<double> most) {
+  if (!most) return;
+  loaded.space.constraints.push_back(*config::parse_condition(fmt::format("{} <= {}", name, *most)));
+  loaded.constraints.emplace_back();
+}
+
+// Results as rows of a store, one for each candidate and workload.
+class StoredResults {
+ public:
+  StoredResults(const std::string& path, const std::string& question) : store_(path, question, search::figure_names()) {}
+
+  store::RunStore& store() { return store_; }
+
+  std::optional<ChipFigures> find(const Candidate& candidate, std::uint8_t workload) const {
+    std::optional<store::RunStore::Row> row = store_.find(key_of(candidate, workload));
+    if (!row) return std::nullopt;
+    if (!row->reason.empty()) return ChipFigures{.reason = std::move(row->reason)};
+    return search::figures_of("", row->values);
+  }
+
+  void add(const Task& task, const TaskResult& result) {
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      store::RunStore::Row row{.key = key_of(task.candidate, task.workloads[i]), .reason = result[i].reason};
+      if (result[i].is_possible()) row.values = search::numbers_of(result[i]);
+      store_.add(row);
+    }
+    if (++unsaved_ < kSaved) return;
+    save();
+  }
+  void save() {
+    unsaved_ = 0;
+    store_.save();
+  }
+
+ private:
+  static constexpr std::size_t kSaved = 8;  // tasks after which what is new is made safe
+
+  static std::string key_of(const Candidate& candidate, std::uint8_t workload) {
+    return fmt::format("{}/{}", fmt::join(candidate, "."), workload);
+  }
+
+  store::RunStore store_;
+  std::size_t unsaved_ = 0;
+};
+
+class Explorer {
+ public:
+  Explorer(const ExploreRequest& request, ExploreProblem problem, const Workforce& workforce)
+      : request_(request), workforce_(workforce) {
+    run_.problem = std::move(problem);
+  }
+
+  ExploreRun run() {
+    open_store();
+    search();
+    conclude();
+    if (!request_.evaluate.cache.empty() && run_.problem.cache->searched() > 0)
+      write_cache(request_.evaluate.cache, *run_.problem.cache, run_.problem.warnings);
+    return std::move(run_);
+  }
+
+ private:
+  const search::Exploration& exploration() const { return *run_.problem.exploration; }
+
+  // Everything that a result depends on, and nothing that chooses which results there are.
+  std::string question() const {
+    Json inputs = Json::object();
+    for (const DocumentInput& input : run_.problem.inputs) inputs.set(input.path, input.sha256);
+    return Json::object()
+        .set("monet", version())
+        .set("inputs", std::move(inputs))
+        .set("models", Json(request_.models))
+        .set("space", request_.space)
+        .set("options", options_json(request_.evaluate))
+        .set("also", Json(request_.also))
+        .set("area_mm2", request_.area_mm2 ? Json(*request_.area_mm2) : Json())
+        .set("tdp_w", request_.tdp_w ? Json(*request_.tdp_w) : Json())
+        .dump();
+  }
+
+  void open_store() {
+    if (request_.store.empty()) {
+      if (request_.resume) refuse("--resume", "there is nothing to go on with", "name the folder: --out DIR");
+      if (!request_.merge.empty()) refuse("--merge", "where to?", "name the folder: --out DIR");
+      return;
+    }
+    stored_ = std::make_unique<StoredResults>(request_.store, question());
+    if (const std::size_t there = stored_->store().size(); there > 0 && !request_.resume)
+      throw InputError(Diagnostic{.file = request_.store,
+                                  .message = fmt::format("it holds {} results of this question", there),
+                                  .hint = "--resume goes on with them; or choose another --out"});
+    for (const std::string& folder : request_.merge) stored_->store().merge(folder + "/points.sqlite");
+  }
+
+  std::vector<TaskResult> work(std::span<const Task> tasks,
+                               const std::function<void(std::size_t, const TaskResult&)>& done) {
+    if (workforce_) return workforce_(tasks, done);
+    return exploration().run(tasks, request_.watch.deadline, done);
+  }
+
+  // What is known is looked up, the rest worked out.
+  std::vector<TaskResult> results_of(std::span<const Task> tasks) {
+    std::vector<TaskResult> out(tasks.size());
+    std::vector<Task> open;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      for (const std::uint8_t w : tasks[i].workloads) {
+        std::optional<ChipFigures> known = stored_ ? stored_->find(tasks[i].candidate, w) : std::nullopt;
+        if (!known) break;
+        out[i].push_back(std::move(*known));
+      }
+      if (out[i].size() == tasks[i].workloads.size()) {
+        run_.looked_up += out[i].size();
+        continue;
+      }
+      out[i].clear();
+      open.push_back(tasks[i]);
+      places.push_back(i);
+    }
+    std::vector<TaskResult> fresh = work(open, [&](std::size_t i, const TaskResult& result) {
+      if (stored_) stored_->add(open[i], result);
+      if (request_.watch.progress != nullptr) ++request_.watch.progress->done;
+    });
+    if (stored_) stored_->save();
+    for (std::size_t i = 0; i < fresh.size(); ++i) out[places[i]] = std::move(fresh[i]);
+    return out;
+  }
+
+  void search() {
+    search::ExplorationSearchOptions options{.goal = run_.problem.goal,
+                                             .evaluations = request_.evaluations,
+                                             .seed = request_.seed,
+                                             .deadline = request_.watch.deadline};
+    options.run = [this](std::span<const Task> tasks) { return results_of(tasks); };
+    const std::string& how = request_.strategy;
+    if (how == "grid" && exploration().size() > kMostPoints)
+      refuse("--strategy", fmt::format("{:.3g} points are too many to try all", exploration().size()),
+             "random, quasi or nsga2 take as many as --evaluations says");
+    if (Progress* progress = request_.watch.progress) {
+      progress->parts = "points";
+      const double most = std::min(exploration().size(), kMostPoints);
+      progress->total = static_cast<std::size_t>(how == "grid" ? most : std::min(most, double(request_.evaluations)));
+      options.observe = [this, progress](const search::Explored& found) { observe(found, *progress); };
+    }
+    run_.found = how == "random"  ? search::explore_random(exploration(), options)
+                 : how == "quasi" ? search::explore_quasi(exploration(), options)
+                 : how == "nsga2" ? search::explore_nsga2(exploration(), options)
+                                  : search::explore_grid(exploration(), options);
+  }
+
+  void observe(const search::Explored& found, Progress& progress) {
+    for (; seen_ < found.points.size(); ++seen_)
+      for (const ChipFigures& f : found.points[seen_].figures) impossible_ += f.is_possible() ? 0 : 1;
+    progress.done = found.points.size();
+    std::string words;
+    if (impossible_ > 0) words += fmt::format("{} not possible, ", impossible_);
+    words += "front";
+    for (const std::vector<std::uint32_t>& front : found.fronts) words += fmt::format(" {}", front.size());
+    progress.say(words);
+  }
+
+  // Fronts with the fastest first, their volumes, and what a chip chosen for one workload costs another.
+  void conclude() {
+    const search::ExplorationGoal& goal = run_.problem.goal;
+    const std::size_t workloads = exploration().workloads().size();
+    for (std::size_t w = 0; w < workloads; ++w) {
+      std::vector<std::uint32_t>& front = run_.found.fronts[w];
+      std::stable_sort(front.begin(), front.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return latency(run_.found.points[a].figures[w]) < latency(run_.found.points[b].figures[w]);
+      });
+      std::vector<solve::Objectives> points;
+      for (const std::uint32_t i : front) points.push_back(goal.score(run_.found.points[i].figures[w]).objectives);
+      run_.volumes.push_back(solve::volume_of(points));
+    }
+    std::vector<solve::Objectives> points;
+    for (const std::uint32_t i : run_.found.common)
+      points.push_back(goal.score(run_.found.points[i].figures).objectives);
+    run_.common_volume = solve::volume_of(points);
+    for (const char* by : {"latency", "energy", "edp"})
+      for (std::size_t a = 0; a < workloads; ++a)
+        for (std::size_t b = 0; b < workloads; ++b)
+          if (a != b) add_regret(by, a, b);
+  }
+
+  double latency(const ChipFigures& f) const {
+    return run_.problem.goal.value(search::ChipObjective::Latency, f);
+  }
+  double measure(const std::string& by, const ChipFigures& f) const {
+    const double energy = run_.problem.goal.value(search::ChipObjective::Energy, f);
+    return by == "latency" ? latency(f) : by == "energy" ? energy : latency(f) * energy;
+  }
+
+  // The best of all that both can run on.
+  std::optional<std::uint32_t> best(const std::string& by, std::size_t workload) const {
+    std::optional<std::uint32_t> found;
+    for (std::uint32_t i = 0; i < run_.found.points.size(); ++i) {
+      const TaskResult& f = run_.found.points[i].figures;
+      if (std::any_of(f.begin(), f.end(), [](const ChipFigures& each) { return !each.is_possible(); })) continue;
+      if (!found || measure(by, f[workload]) < measure(by, run_.found.points[*found].figures[workload])) found = i;
+    }
+    return found;
+  }
+
+  void add_regret(const std::string& by, std::size_t chosen_for, std::size_t used_for) {
+    const std::optional<std::uint32_t> chosen = best(by, chosen_for), ideal = best(by, used_for);
+    if (!chosen || !ideal) return;
+    run_.regrets.push_back({.chosen_for = chosen_for,
+                            .used_for = used_for,
+                            .by = by,
+                            .point = *chosen,
+                            .best = *ideal,
+                            .ratio = measure(by, run_.found.points[*chosen].figures[used_for]) /
+                                     measure(by, run_.found.points[*ideal].figures[used_for])});
+  }
+
+  const ExploreRequest& request_;
+  const Workforce& workforce_;
+  std::unique_ptr<StoredResults> stored_;
+  ExploreRun run_;
+  std::size_t seen_ = 0, impossible_ = 0;
+};
+
+}  // namespace
+
+ExploreProblem explore_problem(const ExploreRequest& request) {
+  const std::vector<std::string> strategies{"grid", "random", "quasi", "nsga2"};
+  if (std::find(strategies.begin(), strategies.end(), request.strategy) == strategies.end())
+    refuse("--strategy", fmt::format("unknown value '{}'", request.strategy.substr(0, 60)),
+           did_you_mean(request.strategy, strategies, fmt::format("known: {}", fmt::join(strategies, ", "))));
+  ExploreProblem out;
+  out.goal = goal_of(request.objectives);
+  const std::vector<std::string> modes = modes_of(request.evaluate.mode);
+  if (request.models.size() * modes.size() > kMostWorkloads)
+    refuse("MODEL", fmt::format("more than {} workloads", kMostWorkloads));
+  hardware::LoadedSpace loaded = hardware::find_space(request.space);
+  add_limit(loaded, hardware::kAreaName, request.area_mm2);
+  add_limit(loaded, hardware::kTdpName, request.tdp_w);
+  out.family = std::make_unique<hardware::Family>(std::move(loaded));
+  for (const hardware::SourceFile& file : out.family->files())
+    out.inputs.push_back({out.inputs.empty() ? "space" : "hardware", file.path, file.sha256});
+  out.cache = std::make_unique<cost::Cache>();
+  if (!request.evaluate.cache.empty()) read_cache(request.evaluate.cache, *out.cache, out.warnings);
+  const Decisions decisions = decisions_of(request.also);
+  if (!decisions.batches.empty() && !request.evaluate.model.batch)
+    refuse("--also", "batch: beside which one?", "say how many samples an iteration has otherwise: --batch N");
+  std::vector<search::Axis> axes;
+  if (!decisions.batches.empty()) {
+    axes.push_back({"batch", {fmt::format("{}", *request.evaluate.model.batch)}});
+    for (const std::int64_t b : decisions.batches) axes.back().alternatives.push_back(fmt::format("{}", b));
+  }
+  if (!decisions.recompute.empty()) {
+    axes.push_back({"recompute", {request.evaluate.model.recompute.empty() ? "none" : request.evaluate.model.recompute}});
+    for (const std::string& r : decisions.recompute) axes.back().alternatives.push_back(r);
+  }
+  std::vector<search::Workload> workloads;
+  for (const std::string& model : request.models)
+    for (const std::string& mode : modes) workloads.push_back(workload_of(request, model, mode, decisions, out));
+  out.exploration = std::make_unique<search::Exploration>(
+      *out.family, std::move(workloads), std::move(axes), *out.cache,
+      search::ExplorationOptions{.limits = decisions.limits,
+                                 .map = default_costs(*out.cache, 1).map,
+                                 .threads = request.evaluate.threads});
+  return out;
+}
+
+ExploreRun explore(const ExploreRequest& request, ExploreProblem problem, const Workforce& workforce) {
+  return Explorer(request, std::move(problem), workforce).run();
+}
+
+SpaceCount count_space(const ExploreProblem& problem, const ExploreRequest& request) {
+  const hardware::Family& family = *problem.family;
+  SpaceCount out{.points = family.size()};
+  const std::vector<std::uint16_t> choices = family.choices();
+  // Where there are too many, every so many-th.
+  const double step = std::max(1.0, out.points / static_cast<double>(kMostCounted));
+  out.looked_at = static_cast<std::size_t>(std::min(out.points, static_cast<double>(kMostCounted)));
+  const auto point_at = [&](std::size_t i) {
+    double index = std::floor(static_cast<double>(i) * step);
+    hardware::Point point;
+    for (const std::uint16_t c : choices) {
+      point.push_back(static_cast<std::uint16_t>(std::fmod(index, c)));
+      index = std::floor(index / c);
+    }
+    return point;
+  };
+  std::vector<hardware::Member> members(out.looked_at);
+  parallel_for(members.size(), request.evaluate.threads, [&](std::size_t i) {
+    members[i] = family.member(point_at(i));
+    if (members[i].hardware) members[i].hardware = hardware::Hardware{};  // that there is one is all that counts
+  });
+  const std::size_t constraints = family.space().constraints.size();
+  for (std::size_t c = 0; c <= constraints; ++c)
+    out.broken.push_back({c < constraints ? family.space().constraints[c].text : "the chip itself"});
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const hardware::Member& m = members[i];
+    if (m.hardware) {
+      const double area = m.budget.total.area_mm2(), tdp = m.budget.total.tdp_w();
+      out.least_area = out.valid == 0 ? area : std::min(out.least_area, area);
+      out.most_area = std::max(out.most_area, area);
+      out.least_tdp = out.valid == 0 ? tdp : std::min(out.least_tdp, tdp);
+      out.most_tdp = std::max(out.most_tdp, tdp);
+      ++out.valid;
+      continue;
+    }
+    SpaceCount::Broken& broken = out.broken[m.broken];
+    if (broken.count++ > 0) continue;
+    const std::vector<std::string> values = family.values(point_at(i));
+    for (std::size_t f = 0; f < values.size(); ++f)
+      broken.example += fmt::format("{}{}={}", f > 0 ? " " : "", family.space().variables[family.free()[f]].name, values[f]);
+    broken.example += ": " + m.reason;
+  }
+  return out;
+}
+
+std::string flags_of(const ExploreRun& run, const Candidate& candidate) {
+  const search::Exploration& exploration = *run.problem.exploration;
+  const hardware::LoadOptions options = run.problem.family->options(exploration.point(candidate));
+  std::string out;
+  for (const auto* list : {&options.parameters, &options.fields})
+    for (const auto& [name, value] : *list) {
+      const bool is_plain = value.find_first_of(" '\"$;&|<>(){}*?") == std::string::npos;
+      out += is_plain ? fmt::format(" --set {}={}", name, value) : fmt::format(" --set '{}={}'", name, value);
+    }
+  const std::vector<std::string> ways = exploration.ways(candidate);
+  for (std::size_t a = 0; a < ways.size(); ++a) {
+    const std::string& kind = exploration.axes()[a].name;
+    if (kind == "batch") out += " --batch " + ways[a];
+    if (kind == "recompute" && ways[a] != "none") out += " --recompute '" + ways[a] + "'";
+  }
+  return out;
+}
+
+std::string chip_yaml(const ExploreRun& run, const Candidate& candidate) {
+  const hardware::Member member = run.problem.family->member(run.problem.exploration->point(candidate));
+  return member.hardware ? hardware::print(*member.hardware) : "";
+}
+
+}  // namespace monet

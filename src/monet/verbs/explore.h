@@ -1,0 +1,98 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "monet/base/json.h"
+#include "monet/search/exploration_search.h"
+#include "monet/verbs/evaluate.h"
+
+namespace monet {
+
+// Which chip of a space is best: for training, for inference, for each model and for all of them.
+
+struct ExploreRequest {
+  EvaluateRequest evaluate{};         // model: the first one; hardware: a space; plan and scale: none
+  std::vector<std::string> models{};  // all of them; options of the models as in `evaluate`
+  std::string space{};
+  std::string strategy = "grid";  // random, quasi, nsga2, prune
+  std::string objectives = "latency,energy";
+  std::vector<std::string> also{};             // KIND=LIST: batch, recompute or fusion, and what else may be chosen
+  std::optional<double> area_mm2{}, tdp_w{};  // limits beside those of the space
+  std::size_t evaluations = 1000;              // candidates; not for the grid
+  std::uint64_t seed = 1;
+  std::optional<double> seconds{};
+  std::string store{};               // a file for what is evaluated
+  std::vector<std::string> merge{};  // folders of other runs of the same question
+  bool resume = false;
+  Watch watch{};
+};
+
+// What is explored, made of a request; parts refer to one another.
+struct ExploreProblem {
+  std::unique_ptr<hardware::Family> family{};
+  std::unique_ptr<cost::Cache> cache{};
+  std::unique_ptr<search::Exploration> exploration{};
+  search::ExplorationGoal goal{};
+  std::vector<Diagnostic> warnings{};
+  std::vector<DocumentInput> inputs{};
+};
+ExploreProblem explore_problem(const ExploreRequest& request);  // throws InputError
+
+// Who runs tasks; `done` is to be told of each as it is finished, one at a time.
+using Workforce =
+    std::function<std::vector<search::TaskResult>(std::span<const search::Task>,
+                                                  const std::function<void(std::size_t, const search::TaskResult&)>&)>;
+
+// Using the chip that is best for one workload for another one.
+struct Regret {
+  std::size_t chosen_for = 0, used_for = 0;  // workloads
+  std::string by{};                          // latency, energy, edp: what the chip was chosen by and is measured by
+  std::uint32_t point = 0;                   // the chip chosen
+  std::uint32_t best = 0;                    // the best one for the use
+  double ratio = 0;                          // of the measure, the chosen one over the best one
+};
+
+struct ExploreRun {
+  ExploreProblem problem{};
+  search::Explored found{};
+  std::vector<solve::FrontVolume> volumes{};  // by workload
+  solve::FrontVolume common_volume{};
+  std::vector<Regret> regrets{};
+  std::size_t looked_up = 0;  // results that were in the store
+};
+
+// Throws InputError. Without a workforce, on threads here.
+ExploreRun explore(const ExploreRequest& request, ExploreProblem problem, const Workforce& workforce = {});
+
+// How many points there are, and why some are not valid, without running anything.
+struct SpaceCount {
+  double points = 0;
+  std::size_t looked_at = 0, valid = 0;  // all of them, or evenly spread ones where there are too many
+  struct Broken {
+    std::string what{};     // a constraint, or "the chip"
+    std::size_t count = 0;
+    std::string example{};  // values and figures of the first
+  };
+  std::vector<Broken> broken{};
+  double least_area = 0, most_area = 0, least_tdp = 0, most_tdp = 0;  // of the valid ones
+};
+SpaceCount count_space(const ExploreProblem& problem, const ExploreRequest& request);
+
+// What to give `evaluate` for a point: " --set x=4 --set y=2 --batch 8".
+std::string flags_of(const ExploreRun& run, const search::Candidate& candidate);
+// The chip of a point, as a file.
+std::string chip_yaml(const ExploreRun& run, const search::Candidate& candidate);
+
+std::string text(const ExploreRun& run, const ExploreRequest& request);
+std::string csv(const ExploreRun& run);
+Json json(const ExploreRun& run, const ExploreRequest& request);
+std::string text(const SpaceCount& count, const ExploreProblem& problem);
+Json json(const SpaceCount& count);
+Json options_json(const ExploreRequest& request);
+
+}  // namespace monet

@@ -1,0 +1,260 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "monet/report/nest.h"
+#include "monet/report/table.h"
+#include "monet/verbs/explore.h"
+
+namespace monet {
+namespace {
+
+using search::ChipFigures;
+using search::ChipObjective;
+using search::ExploredPoint;
+
+constexpr std::size_t kFrontShown = 12;
+
+std::vector<std::string> variable_names(const ExploreProblem& problem) {
+  std::vector<std::string> names;
+  for (const std::size_t v : problem.family->free()) names.push_back(problem.family->space().variables[v].name);
+  for (const search::Axis& axis : problem.exploration->axes()) names.push_back(axis.name);
+  return names;
+}
+std::vector<std::string> decision_of(const ExploreProblem& problem, const search::Candidate& candidate) {
+  std::vector<std::string> out = problem.exploration->values(candidate);
+  for (std::string& way : problem.exploration->ways(candidate)) out.push_back(std::move(way));
+  return out;
+}
+std::string latency_text(const ChipFigures& f) {
+  return f.latency_s > 0 ? seconds_text(f.latency_s / f.samples) : quantity(f.latency_cycles / f.samples) + " cycles";
+}
+
+Table front_table(const ExploreRun& run, std::size_t workload, const std::vector<std::uint32_t>& front) {
+  std::vector<std::string> header{"point"};
+  for (std::string& name : variable_names(run.problem)) header.push_back(std::move(name));
+  for (const char* column : {"latency", "energy", "area mm2", "TDP W", "of peak MACs", "off-chip"})
+    header.emplace_back(column);
+  Table table(header);
+  const std::size_t shown = std::min(front.size(), kFrontShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::uint32_t at = shown == front.size() ? front[i] : front[i * (front.size() - 1) / (shown - 1)];
+    const ExploredPoint& p = run.found.points[at];
+    const ChipFigures& f = p.figures[workload];
+    std::vector<std::string> row{std::to_string(at)};
+    for (std::string& value : decision_of(run.problem, p.candidate)) row.push_back(std::move(value));
+    row.insert(row.end(), {latency_text(f), energy_text(f.energy_pj / f.samples), fmt::format("{:.4g}", f.area_mm2),
+                           fmt::format("{:.4g}", f.tdp_w), fmt::format("{:.1f} %", 100 * f.utilisation),
+                           byte_count(f.offchip_bytes)});
+    table.row(std::move(row));
+  }
+  return table;
+}
+
+// Reasons with figures in them are many: those that differ in their digits alone are one.
+std::string without_digits(const std::string& reason) {
+  std::string out;
+  for (const char c : reason)
+    if (c < '0' || c > '9') out += c;
+  return out;
+}
+
+std::string reasons_text(const ExploreRun& run) {
+  struct Reason {
+    std::size_t count = 0;
+    std::string example{};
+  };
+  std::map<std::string, Reason> reasons;
+  for (const ExploredPoint& p : run.found.points)
+    for (const ChipFigures& f : p.figures) {
+      if (f.is_possible()) continue;
+      Reason& r = reasons[without_digits(f.reason)];
+      if (r.count++ == 0) r.example = f.reason;
+    }
+  std::vector<Reason> sorted;
+  for (const auto& [key, r] : reasons) sorted.push_back(r);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Reason& a, const Reason& b) { return a.count > b.count; });
+  std::string out;
+  constexpr std::size_t kShown = 5;
+  for (std::size_t i = 0; i < std::min(kShown, sorted.size()); ++i)
+    out += fmt::format("  {} not possible, such as: {}\n", grouped(sorted[i].count), sorted[i].example);
+  if (sorted.size() > kShown) out += fmt::format("  and {} other reasons\n", sorted.size() - kShown);
+  return out;
+}
+
+std::string end_words(const ExploreRun& run, const ExploreRequest& request) {
+  const search::Exploration& e = *run.problem.exploration;
+  std::string out = fmt::format("{} of {} points", grouped(run.found.points.size()),
+                                e.size() < 1e15 ? grouped(static_cast<std::uint64_t>(e.size())) : fmt::format("{:.3g}", e.size()));
+  if (run.looked_up > 0) out += fmt::format(" ({} results looked up)", grouped(run.looked_up));
+  if (run.found.end == solve::Nsga2End::Stopped) out += ", stopped early";
+  else if (static_cast<double>(run.found.points.size()) >= e.size()) out += ": all there are, the fronts are exact";
+  else out += fmt::format(" by {}", request.strategy);
+  return out + "\n";
+}
+
+Json volume_json(const solve::FrontVolume& v) {
+  return Json::object().set("hypervolume", v.volume).set("hypervolume_share", v.share).set("reference", Json(v.reference));
+}
+
+}  // namespace
+
+std::string text(const ExploreRun& run, const ExploreRequest& request) {
+  const search::Exploration& e = *run.problem.exploration;
+  std::string out = fmt::format("{} on the space {} ({}{})\n", fmt::join(request.models, ", "), run.problem.family->space().name,
+                                request.evaluate.mode == "both" ? "training and inference" : request.evaluate.mode,
+                                request.evaluate.model.batch ? fmt::format(", batch {}", *request.evaluate.model.batch) : "");
+  out += end_words(run, request);
+  out += reasons_text(run);
+  for (std::size_t w = 0; w < e.workloads().size(); ++w) {
+    const std::vector<std::uint32_t>& front = run.found.fronts[w];
+    out += fmt::format("\n{}: front of {} points in {}, hypervolume {:.4f} of the box before 1.1 × its worst\n",
+                       e.workloads()[w].name, grouped(front.size()), request.objectives, run.volumes[w].share);
+    if (!front.empty()) out += front_table(run, w, front).text("  ");
+  }
+  if (e.workloads().size() > 1) {
+    out += fmt::format("\nall together: {} points on the common front\n", grouped(run.found.common.size()));
+    Table table({"the chip best for", "by", "point", "used for", "costs", "instead of point"});
+    for (const Regret& r : run.regrets)
+      table.row({e.workloads()[r.chosen_for].name, r.by, std::to_string(r.point), e.workloads()[r.used_for].name,
+                 fmt::format("{:+.1f} % {}", 100 * (r.ratio - 1), r.by), std::to_string(r.best)});
+    if (!run.regrets.empty()) out += table.text("  ");
+  }
+  return out;
+}
+
+std::string csv(const ExploreRun& run) {
+  std::string out = "point";
+  for (const std::string& name : variable_names(run.problem)) out += "," + csv_cell(name);
+  out += ",workload,feasible,on_front,on_common_front";
+  for (const std::string& name : search::figure_names()) out += "," + name;
+  out += ",reason\n";
+  const std::vector<search::Workload>& workloads = run.problem.exploration->workloads();
+  std::vector<std::vector<bool>> on_front(workloads.size(), std::vector<bool>(run.found.points.size(), false));
+  std::vector<bool> on_common(run.found.points.size(), false);
+  for (std::size_t w = 0; w < workloads.size(); ++w)
+    for (const std::uint32_t i : run.found.fronts[w]) on_front[w][i] = true;
+  for (const std::uint32_t i : run.found.common) on_common[i] = true;
+  for (std::size_t i = 0; i < run.found.points.size(); ++i) {
+    const ExploredPoint& p = run.found.points[i];
+    std::string decision;
+    for (const std::string& value : decision_of(run.problem, p.candidate)) decision += "," + csv_cell(value);
+    for (std::size_t w = 0; w < p.figures.size(); ++w) {
+      const ChipFigures& f = p.figures[w];
+      out += fmt::format("{}{},{},{:d},{:d},{:d}", i, decision, csv_cell(workloads[w].name), f.is_possible(),
+                         bool(on_front[w][i]), bool(on_common[i]));
+      for (const double number : search::numbers_of(f)) out += f.is_possible() ? fmt::format(",{}", number) : ",";
+      out += "," + csv_cell(f.reason) + "\n";
+    }
+  }
+  return out;
+}
+
+Json json(const ExploreRun& run, const ExploreRequest& request) {
+  const search::Exploration& e = *run.problem.exploration;
+  const std::vector<std::string> names = variable_names(run.problem);
+  const std::vector<std::string> figures = search::figure_names();
+  Json points = Json::array(), fronts = Json::array(), common = Json::array(), regrets = Json::array();
+  const std::size_t workloads = e.workloads().size();
+  for (const ExploredPoint& p : run.found.points) {
+    const std::vector<std::string> values = decision_of(run.problem, p.candidate);
+    for (std::size_t w = 0; w < p.figures.size(); ++w) {
+      const ChipFigures& f = p.figures[w];
+      Json decision = Json::object();
+      for (std::size_t i = 0; i < names.size(); ++i) decision.set(names[i], values[i]);
+      Json point = Json::object();
+      point.set("decision", std::move(decision)).set("workload", e.workloads()[w].name).set("feasible", f.is_possible());
+      if (!f.is_possible()) {
+        points.push(std::move(point.set("reason", f.reason)));
+        continue;
+      }
+      const std::vector<double> numbers = search::numbers_of(f);
+      for (std::size_t i = 0; i < figures.size(); ++i)
+        point.set(figures[i], figures[i] == "latency_s" && numbers[i] == 0 ? Json() : Json(numbers[i]));
+      points.push(std::move(point));
+    }
+  }
+  // A point of JSON is a candidate with a workload.
+  const auto row = [&](std::uint32_t point, std::size_t workload) { return point * workloads + workload; };
+  Json front = Json::array();
+  for (std::size_t w = 0; w < workloads; ++w) {
+    Json rows = Json::array();
+    for (const std::uint32_t i : run.found.fronts[w]) {
+      rows.push(row(i, w));
+      front.push(row(i, w));
+    }
+    fronts.push(volume_json(run.volumes[w]).set("workload", e.workloads()[w].name).set("front", std::move(rows)));
+  }
+  for (const std::uint32_t i : run.found.common) common.push(row(i, 0));
+  for (const Regret& r : run.regrets)
+    regrets.push(Json::object()
+                     .set("chosen_for", e.workloads()[r.chosen_for].name)
+                     .set("used_for", e.workloads()[r.used_for].name)
+                     .set("by", r.by)
+                     .set("chosen", row(r.point, r.used_for))
+                     .set("best", row(r.best, r.used_for))
+                     .set("ratio", r.ratio));
+  Json objectives = Json::array();
+  for (const ChipObjective o : run.problem.goal.objectives) objectives.push(std::string(search::key_name(o)));
+  return Json::object()
+      .set("space", run.problem.family->space().name)
+      .set("size", e.size())
+      .set("strategy", request.strategy)
+      .set("objectives", std::move(objectives))
+      .set("evaluations", run.found.points.size())
+      .set("pruned", run.found.pruned)
+      .set("complete", run.found.end != solve::Nsga2End::Stopped)
+      .set("points", std::move(points))
+      .set("front", std::move(front))
+      .set("hypervolume", workloads == 1 ? Json(run.volumes[0].volume) : Json(run.common_volume.volume))
+      .set("reference", Json(workloads == 1 ? run.volumes[0].reference : run.common_volume.reference))
+      .set("fronts", std::move(fronts))
+      .set("common_front", std::move(common))
+      .set("regret", std::move(regrets));
+}
+
+std::string text(const SpaceCount& count, const ExploreProblem& problem) {
+  const hardware::Space& space = problem.family->space();
+  std::string out = fmt::format("{}: {}\n", space.name, space.description);
+  Table table({"variable", "values"});
+  for (const hardware::Variable& v : space.variables)
+    table.row({v.name, v.is_free() ? fmt::format("{}", fmt::join(v.values, ", ")) : "= " + v.computed});
+  out += table.text("  ");
+  const bool is_all = static_cast<double>(count.looked_at) >= count.points;
+  out += fmt::format("{} points{}, {} valid\n",
+                     count.points < 1e15 ? grouped(static_cast<std::uint64_t>(count.points)) : fmt::format("{:.3g}", count.points),
+                     is_all ? "" : fmt::format(", {} of them looked at", grouped(count.looked_at)), grouped(count.valid));
+  for (const SpaceCount::Broken& b : count.broken)
+    if (b.count > 0) out += fmt::format("  {} not, by {}; {}\n", grouped(b.count), b.what, b.example);
+  if (count.valid > 0)
+    out += fmt::format("area {:.4g} to {:.4g} mm2, TDP {:.4g} to {:.4g} W\n", count.least_area, count.most_area,
+                       count.least_tdp, count.most_tdp);
+  return out;
+}
+
+Json json(const SpaceCount& count) {
+  Json broken = Json::array();
+  for (const SpaceCount::Broken& b : count.broken)
+    if (b.count > 0)
+      broken.push(Json::object().set("by", b.what).set("count", b.count).set("example", b.example));
+  return Json::object()
+      .set("size", count.points)
+      .set("looked_at", count.looked_at)
+      .set("valid", count.valid)
+      .set("invalid", std::move(broken))
+      .set("area_mm2", Json::array().push(count.least_area).push(count.most_area))
+      .set("tdp_w", Json::array().push(count.least_tdp).push(count.most_tdp));
+}
+
+Json options_json(const ExploreRequest& r) {
+  Json out = options_json(r.evaluate);
+  out.set("models", Json(r.models)).set("space", r.space).set("strategy", r.strategy).set("objectives", r.objectives);
+  out.set("also", Json(r.also));
+  out.set("area_mm2", r.area_mm2 ? Json(*r.area_mm2) : Json()).set("tdp_w", r.tdp_w ? Json(*r.tdp_w) : Json());
+  if (r.strategy != "grid") out.set("evaluations", r.evaluations).set("seed", r.seed);
+  return out;
+}
+
+}  // namespace monet
