@@ -192,8 +192,8 @@ std::string_view symbol(Relation relation) {
 std::optional<Condition> parse_condition(std::string_view text) {
   const std::size_t at = text.find_first_of("<>=!");
   if (at == std::string_view::npos) return std::nullopt;
-  for (const Relation relation : {Relation::AtMost, Relation::AtLeast, Relation::Equal, Relation::Unequal,
-                                  Relation::Less, Relation::More}) {
+  for (const Relation relation :
+       {Relation::AtMost, Relation::AtLeast, Relation::Equal, Relation::Unequal, Relation::Less, Relation::More}) {
     const std::string_view mark = symbol(relation);
     if (!text.substr(at).starts_with(mark)) continue;
     const std::string_view right = text.substr(at + mark.size());

@@ -75,7 +75,8 @@ int run_explore(const ExploreCommand& command, const Output& output) {
   if (command.count) {
     const ExploreProblem problem = explore_problem(request);
     const SpaceCount count = count_space(problem, request);
-    fmt::print("{}", output.json ? dump(Document{"explore", problem.inputs, options_json(request), json(count), clock.seconds()})
+    fmt::print("{}", output.json ? dump(Document{"explore", problem.inputs, options_json(request), json(count),
+                                                 clock.seconds()})
                                  : text(count, problem));
     return count.valid > 0 ? 0 : 1;
   }

@@ -465,14 +465,16 @@ int parse_and_run(int argc, char** argv) {
   CLI::App* explore = app.add_subcommand("explore", "which chip of a space is best, for training and for inference");
   explore->add_option("MODEL", explore_command.request.models, kModelHelp)->required();
   add_model_flags(*explore, explore_command.request.evaluate.model, raw_explore.model);
-  explore->add_option("--space", explore_command.request.space, "a built-in space of chips or a YAML file (docs/explore.md)")
+  explore
+      ->add_option("--space", explore_command.request.space,
+                   "a built-in space of chips or a YAML file (docs/explore.md)")
       ->required();
   explore_command.request.evaluate.mode = "both";
   add_evaluate_flags(*explore, explore_command.request.evaluate, raw_explore);
   explore->get_option("--threads")->description("points evaluated at once (default: as many as there are cores)");
   explore
       ->add_option("--strategy", explore_command.request.strategy,
-                   "grid (all points), random, quasi (spread evenly) or nsga2")
+                   "grid (all points), prune (all that could be on a front), random, quasi (spread evenly) or nsga2")
       ->capture_default_str();
   explore
       ->add_option("--objectives", explore_command.request.objectives,

@@ -16,8 +16,7 @@ double lanes_of(const Array& array) {
 // pJ a cycle of one lane, in its dearest format.
 double dearest(const Array& array) {
   double most = array.formats.empty() ? array.mac_energy_pj.value : 0;
-  for (const MacCost& mac : array.formats)
-    most = std::max(most, mac.energy_pj.value / static_cast<double>(mac.cycles));
+  for (const MacCost& mac : array.formats) most = std::max(most, mac.energy_pj.value / static_cast<double>(mac.cycles));
   return most;
 }
 double dearest(const VectorUnit& unit) {

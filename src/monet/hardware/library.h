@@ -18,8 +18,8 @@ std::span<const LibraryFile> library_files();  // sorted by path; made at build 
 
 std::vector<std::string> library_names();  // of the chips: "tpu_like"
 
-// Where a chip is described: in the library by its name, or else in a file. Throws InputError, with the nearest name of a
-// chip.
+// Where a chip is described: in the library by its name, or else in a file. Throws InputError, with the nearest name of
+// a chip.
 struct ChipFile {
   std::string path{};
   ReadText read{};  // none: the file system

@@ -40,7 +40,10 @@ Ratio ratio_of(double value) { return *config::parse_ratio(fmt::format("{:.6f}",
 std::string broken_words(const Condition& condition, const config::ConditionValue& value) {
   const bool is_less = config::less(*value.left, *value.right), is_more = config::less(*value.right, *value.left);
   return fmt::format("{}: {} {} {}", condition.text, config::to_string(*value.left),
-                     is_less ? "<" : is_more ? ">" : "=", config::to_string(*value.right));
+                     is_less   ? "<"
+                     : is_more ? ">"
+                               : "=",
+                     config::to_string(*value.right));
 }
 
 }  // namespace
@@ -73,15 +76,13 @@ void Family::check(const LoadedSpace& loaded, const Loaded& chip) {
   for (std::size_t v = 0; v < space_.variables.size(); ++v) {
     const std::string& name = space_.variables[v].name;
     const bool is_field = name.find('.') != std::string::npos;
-    const bool is_parameter =
-        std::find(chip.parameters.begin(), chip.parameters.end(), name) != chip.parameters.end();
+    const bool is_parameter = std::find(chip.parameters.begin(), chip.parameters.end(), name) != chip.parameters.end();
     is_field_.push_back(is_field);
     is_parameter_.push_back(is_parameter);
-    const bool is_used =
-        std::any_of(space_.variables.begin(), space_.variables.end(),
-                    [&](const Variable& other) { return uses(other.computed, name); }) ||
-        std::any_of(space_.constraints.begin(), space_.constraints.end(),
-                    [&](const Condition& condition) { return uses(condition, name); });
+    const bool is_used = std::any_of(space_.variables.begin(), space_.variables.end(),
+                                     [&](const Variable& other) { return uses(other.computed, name); }) ||
+                         std::any_of(space_.constraints.begin(), space_.constraints.end(),
+                                     [&](const Condition& condition) { return uses(condition, name); });
     if (!is_field && !is_parameter && !is_used)
       say(loaded.variables[v], fmt::format("nothing uses the variable '{}'", name),
           did_you_mean(name, chip.parameters,
@@ -125,7 +126,8 @@ std::optional<Point> Family::point_of(const std::vector<std::pair<std::string, s
   Point point;
   for (const std::size_t v : free_) {
     const Variable& variable = space_.variables[v];
-    const auto given = std::find_if(values.begin(), values.end(), [&](const auto& p) { return p.first == variable.name; });
+    const auto given =
+        std::find_if(values.begin(), values.end(), [&](const auto& p) { return p.first == variable.name; });
     if (given == values.end()) return std::nullopt;
     const auto at = std::find(variable.values.begin(), variable.values.end(), given->second);
     if (at == variable.values.end()) return std::nullopt;

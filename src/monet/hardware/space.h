@@ -14,7 +14,8 @@
 
 namespace monet::hardware {
 
-// A space of chips: the file of one, with variables in it, and what must hold. docs/explore.md has the form of its file.
+// A space of chips: the file of one, with variables in it, and what must hold. docs/explore.md has the form of its
+// file.
 
 struct Variable {
   // A parameter of the chip's file, the path of a field in it (with dots), or a name that only expressions use.

@@ -62,8 +62,8 @@ class SpaceReader {
       const std::optional<Value> set = s.find("set"), range = s.find("range"), powers = s.find("powers_of_two"),
                                  is = s.find("is");
       if (int(set.has_value()) + int(range.has_value()) + int(powers.has_value()) + int(is.has_value()) != 1)
-        findings_.error(value, fmt::format("variable '{}' has one of 'set', 'range', 'powers_of_two' and 'is'",
-                                           variable.name));
+        findings_.error(
+            value, fmt::format("variable '{}' has one of 'set', 'range', 'powers_of_two' and 'is'", variable.name));
       if (set) variable.values = set_of(*set);
       if (range) variable.values = range_of(*range, s.find("step"));
       if (powers) variable.values = powers_of(*powers);
@@ -183,7 +183,8 @@ std::vector<std::string> space_names() {
 
 LoadedSpace find_space(const std::string& name_or_path) {
   for (const LibraryFile& file : space_files())
-    if (file.path == name_or_path + ".yaml") return parse_space(file.text, std::string(kFolder) + std::string(file.path));
+    if (file.path == name_or_path + ".yaml")
+      return parse_space(file.text, std::string(kFolder) + std::string(file.path));
   std::error_code error;
   if (name_or_path.find_first_of("/.") == std::string::npos && !std::filesystem::exists(name_or_path, error))
     throw InputError(

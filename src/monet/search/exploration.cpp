@@ -73,7 +73,10 @@ Exploration::Exploration(const hardware::Family& family, std::vector<Workload> w
     : family_(family), workloads_(std::move(workloads)), axes_(std::move(axes)), cache_(cache), options_(options) {
   std::size_t variants = 1;
   for (const Axis& axis : axes_) variants *= axis.alternatives.size();
-  for (const Workload& w : workloads_) MONET_ASSERT(w.variants.size() == variants, "a variant for all decisions");
+  for (Workload& w : workloads_) {
+    MONET_ASSERT(w.variants.size() == variants, "a variant for all decisions");
+    for (const Subject& subject : w.variants) w.demands.push_back(demand_of(subject));
+  }
   if (options_.limits.empty()) return;
   has_fusion_ = true;
   axes_.push_back({"fusion", {"default"}});
@@ -160,19 +163,45 @@ ChipFigures Exploration::figures(const hardware::Member& member, const plan::Chi
   return out;
 }
 
+Exploration::Made Exploration::make(const Candidate& candidate) const {
+  Made out{.member = family_.member(point(candidate))};
+  out.reason = out.member.reason;
+  if (!out.member.hardware) return out;
+  try {
+    out.chip = plan::chip_of(*out.member.hardware);
+  } catch (const InputError& error) {
+    out.reason = error.diagnostics().front().message;
+  }
+  return out;
+}
+
 TaskResult Exploration::run(const Task& task) const {
+  const Made made = make(task.candidate);
   TaskResult out;
-  const hardware::Member member = family_.member(point(task.candidate));
-  std::string reason = member.reason;
-  std::optional<plan::Chip> chip;
-  if (member.hardware) try {
-      chip = plan::chip_of(*member.hardware);
-    } catch (const InputError& error) {
-      reason = error.diagnostics().front().message;
-    }
   for (const std::uint8_t w : task.workloads)
-    out.push_back(chip ? figures(member, *chip, workloads_[w], task.candidate)
-                       : ChipFigures{.reason = reason.empty() ? "not valid" : reason});
+    out.push_back(made.chip ? figures(made.member, *made.chip, workloads_[w], task.candidate)
+                            : ChipFigures{.reason = made.reason});
+  return out;
+}
+
+TaskResult Exploration::bounds(const Candidate& candidate) const {
+  const Made made = make(candidate);
+  const std::size_t variant = variant_of(candidate);
+  TaskResult out;
+  for (const Workload& w : workloads_) {
+    if (!made.chip) {
+      out.push_back({.reason = made.reason});
+      continue;
+    }
+    const LowerBound least = lower_bound(w.variants[variant], w.demands[variant], *made.chip);
+    const double clock = made.chip->clock_hz;
+    out.push_back({.area_mm2 = made.member.budget.total.area_mm2(),
+                   .tdp_w = made.member.budget.total.tdp_w(),
+                   .latency_cycles = least.latency_cycles,
+                   .latency_s = clock > 0 ? least.latency_cycles / clock : 0,
+                   .energy_pj = least.energy_pj,
+                   .samples = w.samples[variant]});
+  }
   return out;
 }
 

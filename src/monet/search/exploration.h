@@ -12,6 +12,7 @@
 #include "monet/base/watch.h"
 #include "monet/cost/cache.h"
 #include "monet/hardware/space.h"
+#include "monet/search/exploration_bound.h"
 #include "monet/search/subject.h"
 #include "monet/search/ways.h"
 #include "monet/solve/genomes.h"
@@ -26,6 +27,7 @@ struct Workload {
   std::string name{};
   std::vector<Subject> variants{};
   std::vector<double> samples{};  // by variant
+  std::vector<Demand> demands{};  // likewise; made by the exploration
 };
 
 // What a workload comes to on a chip. Cycles, seconds, pJ, bytes, mm2, W.
@@ -86,7 +88,18 @@ class Exploration {
                               const std::function<void(std::size_t, const TaskResult&)>& done = {}) const;
   TaskResult run(const Task& task) const;
 
+  // By workload, figures that no evaluation of the candidate can be below (exploration_bound.h), or why it is not
+  // valid.
+  TaskResult bounds(const Candidate& candidate) const;
+
  private:
+  // The chip of a candidate, or why there is none.
+  struct Made {
+    hardware::Member member{};
+    std::optional<plan::Chip> chip{};
+    std::string reason{};
+  };
+  Made make(const Candidate& candidate) const;
   ChipFigures figures(const hardware::Member& member, const plan::Chip& chip, const Workload& workload,
                       const Candidate& candidate) const;
   std::size_t variant_of(const Candidate& candidate) const;

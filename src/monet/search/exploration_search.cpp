@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <set>
 
-#include "monet/base/assert.h"
+#include "monet/base/parallel.h"
 
 namespace monet::search {
 namespace {
@@ -15,8 +16,8 @@ using solve::Score;
 
 constexpr std::size_t kBatch = 64;  // candidates that are decided on together, whatever the number of threads
 
-constexpr std::array kObjectives{ChipObjective::Latency, ChipObjective::Energy, ChipObjective::Area,
-                                 ChipObjective::Tdp, ChipObjective::Peak};
+constexpr std::array kObjectives{ChipObjective::Latency, ChipObjective::Energy, ChipObjective::Area, ChipObjective::Tdp,
+                                 ChipObjective::Peak};
 
 // Keeps what is found, and the fronts of it.
 class Collector {
@@ -41,13 +42,27 @@ class Collector {
         scores_[w].push_back(options_.goal.score(out.points[i].figures[w]));
       common_.push_back(options_.goal.score(out.points[i].figures));
     }
-    for (std::size_t w = 0; w < scores_.size(); ++w) out.fronts[w] = solve::front_with(out.fronts[w], scores_[w], first);
+    for (std::size_t w = 0; w < scores_.size(); ++w)
+      out.fronts[w] = solve::front_with(out.fronts[w], scores_[w], first);
     out.common = solve::front_with(out.common, common_, first);
     if (options_.observe) options_.observe(out);
     if (done < batch.size()) out.end = solve::Nsga2End::Stopped;
     return done;
   }
   const Score& score(std::size_t point) const { return common_[point]; }
+
+  // Whether figures that are no lower than these may be on the front of any workload, or on the common one.
+  bool can_be_on_a_front(const TaskResult& least) const {
+    const auto is_dominated = [](const std::vector<std::uint32_t>& front, const std::vector<Score>& scores,
+                                 const Score& bound) {
+      return bound.violation > 0 || std::any_of(front.begin(), front.end(), [&](std::uint32_t i) {
+               return solve::dominates(scores[i].objectives, bound.objectives);
+             });
+    };
+    for (std::size_t w = 0; w < scores_.size(); ++w)
+      if (!is_dominated(out.fronts[w], scores_[w], options_.goal.score(least[w]))) return true;
+    return !is_dominated(out.common, common_, options_.goal.score(least));
+  }
 
   Explored out;
 
@@ -76,13 +91,33 @@ Explored run_all(const Exploration& exploration, const ExplorationSearchOptions&
 std::function<bool(Candidate&)> none_twice(const Exploration& exploration, std::size_t most,
                                            std::function<Candidate(std::uint64_t)> draw) {
   constexpr std::uint64_t kTries = 100'000;
-  return [&exploration, most, draw = std::move(draw), seen = std::set<Candidate>(), at = std::uint64_t{0}](
-             Candidate& one) mutable {
+  return [&exploration, most, draw = std::move(draw), seen = std::set<Candidate>(),
+          at = std::uint64_t{0}](Candidate& one) mutable {
     if (seen.size() >= most || static_cast<double>(seen.size()) >= exploration.size()) return false;
     for (std::uint64_t tries = 0; tries < kTries; ++tries)
       if (one = draw(at++); seen.insert(one).second) return true;
     return false;
   };
+}
+
+// The points in the order of their numbers.
+Explored in_order(Explored found, const std::vector<std::uint32_t>& numbers) {
+  std::vector<std::uint32_t> order(found.points.size()), place(found.points.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return numbers[a] < numbers[b]; });
+  std::vector<ExploredPoint> points;
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = i;
+    points.push_back(std::move(found.points[order[i]]));
+  }
+  found.points = std::move(points);
+  const auto renumber = [&](std::vector<std::uint32_t>& front) {
+    for (std::uint32_t& i : front) i = place[i];
+    std::sort(front.begin(), front.end());
+  };
+  for (std::vector<std::uint32_t>& front : found.fronts) renumber(front);
+  renumber(found.common);
+  return found;
 }
 
 std::uint64_t prime_after(std::uint64_t n) {
@@ -216,6 +251,49 @@ Explored explore_quasi(const Exploration& exploration, const ExplorationSearchOp
                    }
                    return one;
                  }));
+}
+
+Explored explore_pruned(const Exploration& exploration, const ExplorationSearchOptions& options) {
+  const std::vector<std::uint16_t> choices = exploration.choices();
+  std::vector<Candidate> candidates;
+  Candidate at(choices.size(), 0);
+  do candidates.push_back(at);
+  while (solve::advance(at, choices));
+  std::vector<TaskResult> bounds(candidates.size());
+  parallel_for(candidates.size(), options.threads, [&](std::size_t i) {
+    if (!options.deadline.is_over()) bounds[i] = exploration.bounds(candidates[i]);
+  });
+  Collector collector(exploration, options);
+  if (options.deadline.is_over()) {
+    collector.out.end = solve::Nsga2End::Stopped;
+    return std::move(collector.out);
+  }
+  // By the product of what bounds there are, in units of the least of each.
+  std::vector<std::uint32_t> order;
+  std::vector<double> rank(candidates.size(), 0);
+  for (std::uint32_t i = 0; i < candidates.size(); ++i) {
+    order.push_back(i);
+    const Score score = options.goal.score(bounds[i]);
+    for (const double o : score.objectives) rank[i] += std::log(std::max(o, 1e-300));
+    if (score.violation > 0) rank[i] = std::numeric_limits<double>::infinity();
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
+  std::vector<std::uint32_t> done;  // by point
+  for (std::size_t next = 0; next < order.size() && !options.deadline.is_over();) {
+    std::vector<Candidate> batch;
+    for (; next < order.size() && batch.size() < kBatch; ++next) {
+      if (collector.can_be_on_a_front(bounds[order[next]])) {
+        batch.push_back(candidates[order[next]]);
+        done.push_back(order[next]);
+      } else {
+        ++collector.out.pruned;
+      }
+    }
+    if (collector.run(batch) < batch.size()) break;
+  }
+  if (options.deadline.is_over()) collector.out.end = solve::Nsga2End::Stopped;
+  done.resize(collector.out.points.size());
+  return in_order(std::move(collector.out), done);
 }
 
 Explored explore_nsga2(const Exploration& exploration, const ExplorationSearchOptions& options) {

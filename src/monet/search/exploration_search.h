@@ -36,10 +36,10 @@ struct ExploredPoint {
 };
 
 struct Explored {
-  std::vector<ExploredPoint> points{};                // in the order in which they were asked for
-  std::vector<std::vector<std::uint32_t>> fronts{};   // by workload
-  std::vector<std::uint32_t> common{};                // of all workloads together
-  std::size_t pruned = 0;                             // candidates left out because no front could have them
+  std::vector<ExploredPoint> points{};               // in the order in which they were asked for
+  std::vector<std::vector<std::uint32_t>> fronts{};  // by workload
+  std::vector<std::uint32_t> common{};               // of all workloads together
+  std::size_t pruned = 0;                            // candidates left out because no front could have them
   solve::Nsga2End end = solve::Nsga2End::Exhausted;
 };
 
@@ -53,6 +53,7 @@ struct ExplorationSearchOptions {
   std::uint64_t seed = 1;
   Deadline deadline{};
   TaskRunner run{};
+  std::size_t threads = 0;                         // for bounds; do not change the result
   std::function<void(const Explored&)> observe{};  // after every batch
 };
 
@@ -62,6 +63,10 @@ Explored explore_grid(const Exploration& exploration, const ExplorationSearchOpt
 Explored explore_random(const Exploration& exploration, const ExplorationSearchOptions& options);
 // Spread evenly: Halton's sequence with digits permuted by the seed.
 Explored explore_quasi(const Exploration& exploration, const ExplorationSearchOptions& options);
+// All that could be on a front: those whose lower bounds are dominated by what was found in earlier batches are left
+// out, so the fronts are those of the grid. Those with the lowest bounds first; in the end the points stand in the
+// order of the grid.
+Explored explore_pruned(const Exploration& exploration, const ExplorationSearchOptions& options);
 Explored explore_nsga2(const Exploration& exploration, const ExplorationSearchOptions& options);
 
 // Points by workload, those that are not possible infinitely bad; and for all workloads together.

@@ -25,7 +25,7 @@ using search::Task;
 using search::TaskResult;
 
 constexpr std::size_t kMostWorkloads = 32;
-constexpr double kMostPoints = 5e6;        // of a grid
+constexpr double kMostPoints = 5e6;            // of a grid
 constexpr std::size_t kMostCounted = 200'000;  // chips that --count makes
 
 // What --also asks for.
@@ -122,7 +122,8 @@ void add_limit(hardware::LoadedSpace& loaded, std::string_view name, std::option
 // Results as rows of a store, one for each candidate and workload.
 class StoredResults {
  public:
-  StoredResults(const std::string& path, const std::string& question) : store_(path, question, search::figure_names()) {}
+  StoredResults(const std::string& path, const std::string& question)
+      : store_(path, question, search::figure_names()) {}
 
   store::RunStore& store() { return store_; }
 
@@ -245,28 +246,31 @@ class Explorer {
     search::ExplorationSearchOptions options{.goal = run_.problem.goal,
                                              .evaluations = request_.evaluations,
                                              .seed = request_.seed,
-                                             .deadline = request_.watch.deadline};
+                                             .deadline = request_.watch.deadline,
+                                             .threads = request_.evaluate.threads};
     options.run = [this](std::span<const Task> tasks) { return results_of(tasks); };
     const std::string& how = request_.strategy;
-    if (how == "grid" && exploration().size() > kMostPoints)
+    const bool is_all = how == "grid" || how == "prune";
+    if (is_all && exploration().size() > kMostPoints)
       refuse("--strategy", fmt::format("{:.3g} points are too many to try all", exploration().size()),
              "random, quasi or nsga2 take as many as --evaluations says");
     if (Progress* progress = request_.watch.progress) {
       progress->parts = "points";
       const double most = std::min(exploration().size(), kMostPoints);
-      progress->total = static_cast<std::size_t>(how == "grid" ? most : std::min(most, double(request_.evaluations)));
+      progress->total = static_cast<std::size_t>(is_all ? most : std::min(most, double(request_.evaluations)));
       options.observe = [this, progress](const search::Explored& found) { observe(found, *progress); };
     }
     run_.found = how == "random"  ? search::explore_random(exploration(), options)
                  : how == "quasi" ? search::explore_quasi(exploration(), options)
                  : how == "nsga2" ? search::explore_nsga2(exploration(), options)
+                 : how == "prune" ? search::explore_pruned(exploration(), options)
                                   : search::explore_grid(exploration(), options);
   }
 
   void observe(const search::Explored& found, Progress& progress) {
     for (; seen_ < found.points.size(); ++seen_)
       for (const ChipFigures& f : found.points[seen_].figures) impossible_ += f.is_possible() ? 0 : 1;
-    progress.done = found.points.size();
+    progress.done = found.points.size() + found.pruned;
     std::string words;
     if (impossible_ > 0) words += fmt::format("{} not possible, ", impossible_);
     words += "front";
@@ -297,9 +301,7 @@ class Explorer {
           if (a != b) add_regret(by, a, b);
   }
 
-  double latency(const ChipFigures& f) const {
-    return run_.problem.goal.value(search::ChipObjective::Latency, f);
-  }
+  double latency(const ChipFigures& f) const { return run_.problem.goal.value(search::ChipObjective::Latency, f); }
   double measure(const std::string& by, const ChipFigures& f) const {
     const double energy = run_.problem.goal.value(search::ChipObjective::Energy, f);
     return by == "latency" ? latency(f) : by == "energy" ? energy : latency(f) * energy;
@@ -338,7 +340,7 @@ class Explorer {
 }  // namespace
 
 ExploreProblem explore_problem(const ExploreRequest& request) {
-  const std::vector<std::string> strategies{"grid", "random", "quasi", "nsga2"};
+  const std::vector<std::string> strategies{"grid", "prune", "random", "quasi", "nsga2"};
   if (std::find(strategies.begin(), strategies.end(), request.strategy) == strategies.end())
     refuse("--strategy", fmt::format("unknown value '{}'", request.strategy.substr(0, 60)),
            did_you_mean(request.strategy, strategies, fmt::format("known: {}", fmt::join(strategies, ", "))));
@@ -364,7 +366,8 @@ ExploreProblem explore_problem(const ExploreRequest& request) {
     for (const std::int64_t b : decisions.batches) axes.back().alternatives.push_back(fmt::format("{}", b));
   }
   if (!decisions.recompute.empty()) {
-    axes.push_back({"recompute", {request.evaluate.model.recompute.empty() ? "none" : request.evaluate.model.recompute}});
+    axes.push_back(
+        {"recompute", {request.evaluate.model.recompute.empty() ? "none" : request.evaluate.model.recompute}});
     for (const std::string& r : decisions.recompute) axes.back().alternatives.push_back(r);
   }
   std::vector<search::Workload> workloads;
@@ -372,9 +375,8 @@ ExploreProblem explore_problem(const ExploreRequest& request) {
     for (const std::string& mode : modes) workloads.push_back(workload_of(request, model, mode, decisions, out));
   out.exploration = std::make_unique<search::Exploration>(
       *out.family, std::move(workloads), std::move(axes), *out.cache,
-      search::ExplorationOptions{.limits = decisions.limits,
-                                 .map = default_costs(*out.cache, 1).map,
-                                 .threads = request.evaluate.threads});
+      search::ExplorationOptions{
+          .limits = decisions.limits, .map = default_costs(*out.cache, 1).map, .threads = request.evaluate.threads});
   return out;
 }
 
@@ -421,7 +423,8 @@ SpaceCount count_space(const ExploreProblem& problem, const ExploreRequest& requ
     if (broken.count++ > 0) continue;
     const std::vector<std::string> values = family.values(point_at(i));
     for (std::size_t f = 0; f < values.size(); ++f)
-      broken.example += fmt::format("{}{}={}", f > 0 ? " " : "", family.space().variables[family.free()[f]].name, values[f]);
+      broken.example +=
+          fmt::format("{}{}={}", f > 0 ? " " : "", family.space().variables[family.free()[f]].name, values[f]);
     broken.example += ": " + m.reason;
   }
   return out;

@@ -21,9 +21,9 @@ struct ExploreRequest {
   std::string space{};
   std::string strategy = "grid";  // random, quasi, nsga2, prune
   std::string objectives = "latency,energy";
-  std::vector<std::string> also{};             // KIND=LIST: batch, recompute or fusion, and what else may be chosen
+  std::vector<std::string> also{};            // KIND=LIST: batch, recompute or fusion, and what else may be chosen
   std::optional<double> area_mm2{}, tdp_w{};  // limits beside those of the space
-  std::size_t evaluations = 1000;              // candidates; not for the grid
+  std::size_t evaluations = 1000;             // candidates; not for the grid
   std::uint64_t seed = 1;
   std::optional<double> seconds{};
   std::string store{};               // a file for what is evaluated
@@ -44,9 +44,8 @@ struct ExploreProblem {
 ExploreProblem explore_problem(const ExploreRequest& request);  // throws InputError
 
 // Who runs tasks; `done` is to be told of each as it is finished, one at a time.
-using Workforce =
-    std::function<std::vector<search::TaskResult>(std::span<const search::Task>,
-                                                  const std::function<void(std::size_t, const search::TaskResult&)>&)>;
+using Workforce = std::function<std::vector<search::TaskResult>(
+    std::span<const search::Task>, const std::function<void(std::size_t, const search::TaskResult&)>&)>;
 
 // Using the chip that is best for one workload for another one.
 struct Regret {
@@ -74,7 +73,7 @@ struct SpaceCount {
   double points = 0;
   std::size_t looked_at = 0, valid = 0;  // all of them, or evenly spread ones where there are too many
   struct Broken {
-    std::string what{};     // a constraint, or "the chip"
+    std::string what{};  // a constraint, or "the chip"
     std::size_t count = 0;
     std::string example{};  // values and figures of the first
   };

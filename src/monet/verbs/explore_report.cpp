@@ -86,26 +86,37 @@ std::string reasons_text(const ExploreRun& run) {
 
 std::string end_words(const ExploreRun& run, const ExploreRequest& request) {
   const search::Exploration& e = *run.problem.exploration;
-  std::string out = fmt::format("{} of {} points", grouped(run.found.points.size()),
-                                e.size() < 1e15 ? grouped(static_cast<std::uint64_t>(e.size())) : fmt::format("{:.3g}", e.size()));
+  std::string out =
+      fmt::format("{} of {} points", grouped(run.found.points.size()),
+                  e.size() < 1e15 ? grouped(static_cast<std::uint64_t>(e.size())) : fmt::format("{:.3g}", e.size()));
   if (run.looked_up > 0) out += fmt::format(" ({} results looked up)", grouped(run.looked_up));
-  if (run.found.end == solve::Nsga2End::Stopped) out += ", stopped early";
-  else if (static_cast<double>(run.found.points.size()) >= e.size()) out += ": all there are, the fronts are exact";
-  else out += fmt::format(" by {}", request.strategy);
+  if (run.found.pruned > 0) out += fmt::format(", {} left out", grouped(run.found.pruned));
+  if (run.found.end == solve::Nsga2End::Stopped)
+    out += ", stopped early";
+  else if (static_cast<double>(run.found.points.size()) >= e.size())
+    out += ": all there are, the fronts are exact";
+  else if (request.strategy == "prune")
+    out += " that bounds keep off every front: the fronts are exact";
+  else
+    out += fmt::format(" by {}", request.strategy);
   return out + "\n";
 }
 
 Json volume_json(const solve::FrontVolume& v) {
-  return Json::object().set("hypervolume", v.volume).set("hypervolume_share", v.share).set("reference", Json(v.reference));
+  return Json::object()
+      .set("hypervolume", v.volume)
+      .set("hypervolume_share", v.share)
+      .set("reference", Json(v.reference));
 }
 
 }  // namespace
 
 std::string text(const ExploreRun& run, const ExploreRequest& request) {
   const search::Exploration& e = *run.problem.exploration;
-  std::string out = fmt::format("{} on the space {} ({}{})\n", fmt::join(request.models, ", "), run.problem.family->space().name,
-                                request.evaluate.mode == "both" ? "training and inference" : request.evaluate.mode,
-                                request.evaluate.model.batch ? fmt::format(", batch {}", *request.evaluate.model.batch) : "");
+  std::string out =
+      fmt::format("{} on the space {} ({}{})\n", fmt::join(request.models, ", "), run.problem.family->space().name,
+                  request.evaluate.mode == "both" ? "training and inference" : request.evaluate.mode,
+                  request.evaluate.model.batch ? fmt::format(", batch {}", *request.evaluate.model.batch) : "");
   out += end_words(run, request);
   out += reasons_text(run);
   for (std::size_t w = 0; w < e.workloads().size(); ++w) {
@@ -165,7 +176,9 @@ Json json(const ExploreRun& run, const ExploreRequest& request) {
       Json decision = Json::object();
       for (std::size_t i = 0; i < names.size(); ++i) decision.set(names[i], values[i]);
       Json point = Json::object();
-      point.set("decision", std::move(decision)).set("workload", e.workloads()[w].name).set("feasible", f.is_possible());
+      point.set("decision", std::move(decision))
+          .set("workload", e.workloads()[w].name)
+          .set("feasible", f.is_possible());
       if (!f.is_possible()) {
         points.push(std::move(point.set("reason", f.reason)));
         continue;
@@ -223,9 +236,10 @@ std::string text(const SpaceCount& count, const ExploreProblem& problem) {
     table.row({v.name, v.is_free() ? fmt::format("{}", fmt::join(v.values, ", ")) : "= " + v.computed});
   out += table.text("  ");
   const bool is_all = static_cast<double>(count.looked_at) >= count.points;
-  out += fmt::format("{} points{}, {} valid\n",
-                     count.points < 1e15 ? grouped(static_cast<std::uint64_t>(count.points)) : fmt::format("{:.3g}", count.points),
-                     is_all ? "" : fmt::format(", {} of them looked at", grouped(count.looked_at)), grouped(count.valid));
+  out += fmt::format(
+      "{} points{}, {} valid\n",
+      count.points < 1e15 ? grouped(static_cast<std::uint64_t>(count.points)) : fmt::format("{:.3g}", count.points),
+      is_all ? "" : fmt::format(", {} of them looked at", grouped(count.looked_at)), grouped(count.valid));
   for (const SpaceCount::Broken& b : count.broken)
     if (b.count > 0) out += fmt::format("  {} not, by {}; {}\n", grouped(b.count), b.what, b.example);
   if (count.valid > 0)
@@ -237,8 +251,7 @@ std::string text(const SpaceCount& count, const ExploreProblem& problem) {
 Json json(const SpaceCount& count) {
   Json broken = Json::array();
   for (const SpaceCount::Broken& b : count.broken)
-    if (b.count > 0)
-      broken.push(Json::object().set("by", b.what).set("count", b.count).set("example", b.example));
+    if (b.count > 0) broken.push(Json::object().set("by", b.what).set("count", b.count).set("example", b.example));
   return Json::object()
       .set("size", count.points)
       .set("looked_at", count.looked_at)
@@ -253,7 +266,7 @@ Json options_json(const ExploreRequest& r) {
   out.set("models", Json(r.models)).set("space", r.space).set("strategy", r.strategy).set("objectives", r.objectives);
   out.set("also", Json(r.also));
   out.set("area_mm2", r.area_mm2 ? Json(*r.area_mm2) : Json()).set("tdp_w", r.tdp_w ? Json(*r.tdp_w) : Json());
-  if (r.strategy != "grid") out.set("evaluations", r.evaluations).set("seed", r.seed);
+  if (r.strategy != "grid" && r.strategy != "prune") out.set("evaluations", r.evaluations).set("seed", r.seed);
   return out;
 }
 
