@@ -11,6 +11,7 @@
 #include <set>
 
 #include "monet/graph/lower.h"
+#include "monet/search/exploration_bound.h"
 #include "support/random_case.h"
 #include "support/setting.h"
 #include "support/timeline_check.h"
@@ -41,6 +42,7 @@ class EvaluationCheck {
     energies();
     work();
     storage();
+    bounds();
     return std::move(wrong_);
   }
 
@@ -99,6 +101,19 @@ class EvaluationCheck {
       at = step.to;
     }
     require(at == e_.latency, "the path leads to the end");
+  }
+
+  // Exploration leaves out chips by these: they must hold for every plan.
+  void bounds() {
+    if (std::any_of(c_.decided.nodes.begin(), c_.decided.nodes.end(),
+                    [](const plan::NodeChoice& choice) { return choice.at_lanes; }))
+      return;
+    const search::Subject subject(c_.network.graph);
+    const search::LowerBound least = search::lower_bound(subject, search::demand_of(subject), c_.chip);
+    require(is_not_below(e_.latency, least.latency_cycles),
+            fmt::format("latency {} is below its bound {}", e_.latency, least.latency_cycles));
+    require(is_not_below(e_.energy.total(), least.energy_pj),
+            fmt::format("energy {} is below its bound {}", e_.energy.total(), least.energy_pj));
   }
 
   // Of tiles that read what others wrote, transfers taking no time.

@@ -46,6 +46,10 @@ Loaded load(const config::Tree& tree, Sources& sources, const LoadOptions& optio
 
 }  // namespace
 
+bool is_field(std::string_view name) {
+  return name.find('.') != std::string_view::npos || name == "node" || name == "clock" || name == "supply";
+}
+
 Loaded load_hardware(const std::string& path, const LoadOptions& options) {
   Sources sources(options.read, options.known);
   return load(sources.open(path), sources, options);

@@ -20,6 +20,9 @@ struct LoadOptions {
   std::vector<std::pair<std::string, std::string>> fields{};      // path, value (config_resolve.h)
 };
 
+// Whether a name is that of a field of the file, not of a parameter: it has dots, or is a figure of the whole chip.
+bool is_field(std::string_view name);
+
 struct Loaded {
   Hardware hardware{};
   std::string form{};  // "MONET hardware", "ZigZag accelerator", "Stream accelerator"

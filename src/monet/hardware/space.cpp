@@ -75,7 +75,7 @@ void Family::check(const LoadedSpace& loaded, const Loaded& chip) {
   known.insert(known.end(), kOfChip.begin(), kOfChip.end());
   for (std::size_t v = 0; v < space_.variables.size(); ++v) {
     const std::string& name = space_.variables[v].name;
-    const bool is_field = name.find('.') != std::string::npos;
+    const bool is_field = hardware::is_field(name);
     const bool is_parameter = std::find(chip.parameters.begin(), chip.parameters.end(), name) != chip.parameters.end();
     is_field_.push_back(is_field);
     is_parameter_.push_back(is_parameter);

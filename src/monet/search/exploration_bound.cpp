@@ -99,8 +99,13 @@ Demand demand_of(const Subject& subject) {
   return out;
 }
 
-LowerBound lower_bound(const Subject& subject, const Demand& demand, const plan::Chip& chip) {
+LowerBound lower_bound(const Subject& subject, const Demand& needed, const plan::Chip& chip) {
   const std::vector<std::size_t> kinds = kinds_of(chip);
+  // A core that has its operands at home takes them past all stores; what it reads is in the cost of its tiles.
+  const bool has_core_at_home = std::any_of(chip.cores.begin(), chip.cores.end(), [&](const plan::CoreOnChip& core) {
+    return std::find(core.stores.begin(), core.stores.end(), chip.machine.home) != core.stores.end();
+  });
+  const Demand demand = has_core_at_home ? Demand{} : needed;
   const plan::Store& home = chip.machine.stores[chip.machine.home.index()];
   LowerBound out{.energy_pj =
                      demand.read_bytes * home.read_pj_per_byte + demand.written_bytes * home.write_pj_per_byte};
@@ -127,10 +132,7 @@ LowerBound lower_bound(const Subject& subject, const Demand& demand, const plan:
       try {
         const cost::VectorCost c = cost::vector_cost(std::get<work::VectorWork>(work), core.core);
         least_cycles = std::min(least_cycles, c.latency - c.fill_cycles);
-        // What passes from home is in the demand already.
-        const bool is_at_home =
-            std::find(core.stores.begin(), core.stores.end(), chip.machine.home) != core.stores.end();
-        least_pj = std::min(least_pj, c.compute_energy_pj + (is_at_home ? 0 : c.memory_energy_pj));
+        least_pj = std::min(least_pj, c.compute_energy_pj + c.memory_energy_pj);
       } catch (const InputError&) {
         // Another core may do it.
       }

@@ -4,9 +4,9 @@
 
 namespace monet::search {
 
-// What no schedule of a graph on a chip can be below, whatever its plan: no unit does more than its lanes allow, what
-// must come from home and go there passes the channels that all ways share, and leakage lasts as long. Rules with their
-// proofs in docs/explore.md.
+// What no schedule of a graph on a chip can be below, whatever its plan (but for results kept at the lanes, which pass
+// through no memory): no unit does more than its lanes allow, what must come from home and go there passes the channels
+// that all ways share, and leakage lasts as long. Rules in docs/explore.md.
 
 // Of the graph alone.
 struct Demand {

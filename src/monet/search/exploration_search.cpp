@@ -100,23 +100,17 @@ std::function<bool(Candidate&)> none_twice(const Exploration& exploration, std::
   };
 }
 
-// The points in the order of their numbers.
-Explored in_order(Explored found, const std::vector<std::uint32_t>& numbers) {
-  std::vector<std::uint32_t> order(found.points.size()), place(found.points.size());
+// The points in the order of their numbers, and fronts that hold the first of equal ones.
+Explored in_order(Explored found, const std::vector<std::uint32_t>& numbers, const ExplorationGoal& goal) {
+  std::vector<std::uint32_t> order(found.points.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return numbers[a] < numbers[b]; });
   std::vector<ExploredPoint> points;
-  for (std::uint32_t i = 0; i < order.size(); ++i) {
-    place[order[i]] = i;
-    points.push_back(std::move(found.points[order[i]]));
-  }
+  for (const std::uint32_t i : order) points.push_back(std::move(found.points[i]));
   found.points = std::move(points);
-  const auto renumber = [&](std::vector<std::uint32_t>& front) {
-    for (std::uint32_t& i : front) i = place[i];
-    std::sort(front.begin(), front.end());
-  };
-  for (std::vector<std::uint32_t>& front : found.fronts) renumber(front);
-  renumber(found.common);
+  for (std::size_t w = 0; w < found.fronts.size(); ++w)
+    found.fronts[w] = solve::front_of(objectives_of(found, goal, w));
+  found.common = solve::front_of(common_objectives_of(found, goal));
   return found;
 }
 
@@ -293,7 +287,7 @@ Explored explore_pruned(const Exploration& exploration, const ExplorationSearchO
   }
   if (options.deadline.is_over()) collector.out.end = solve::Nsga2End::Stopped;
   done.resize(collector.out.points.size());
-  return in_order(std::move(collector.out), done);
+  return in_order(std::move(collector.out), done, options.goal);
 }
 
 Explored explore_nsga2(const Exploration& exploration, const ExplorationSearchOptions& options) {

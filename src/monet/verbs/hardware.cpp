@@ -8,7 +8,9 @@
 #include "monet/base/config_number.h"
 #include "monet/base/file.h"
 #include "monet/cost/zigzag_files.h"
+#include "monet/hardware/budget.h"
 #include "monet/hardware/library.h"
+#include "monet/hardware/space.h"
 #include "monet/plan/plan_file.h"
 #include "monet/report/table.h"
 #include "monet/search/fusion_rules.h"
@@ -205,13 +207,27 @@ CheckedFile check_plan(const std::string& bytes, const std::string& path) {
           parsed.warnings};
 }
 
+// Areas and powers of which some part is modelled or assumed are no better than that.
+std::string budget_text(const Hardware& h) {
+  const hardware::ChipBudget budget = hardware::budget_of(h);
+  const hardware::Budget& all = budget.total;
+  std::string out =
+      fmt::format("\non the chip  {} of memory, {:.4g} mm2 = {:.4g} arrays + {:.4g} vector units + {:.4g} memories\n",
+                  byte_count(all.bytes), all.area_mm2(), all.array_area_mm2, all.vector_area_mm2, all.memory_area_mm2);
+  if (budget.has_power)
+    out += fmt::format(
+        "at peak      {:.4g} W = {:.4g} arrays + {:.4g} vector units + {:.4g} ports of memories + {:.4g} links + "
+        "{:.4g} leakage\n",
+        all.tdp_w(), all.array_w, all.vector_w, all.memory_w, all.link_w, all.leakage_w);
+  return out;
+}
+
 }  // namespace
 
 hardware::Loaded describe_hardware(const HardwareRequest& request) {
   hardware::LoadOptions options;
-  // A name with dots is the path of a field.
   for (const auto& setting : request.parameters)
-    (setting.first.find('.') == std::string::npos ? options.parameters : options.fields).push_back(setting);
+    (hardware::is_field(setting.first) ? options.fields : options.parameters).push_back(setting);
   return hardware::find_hardware(request.hardware, options);
 }
 
@@ -252,6 +268,7 @@ std::string text(const hardware::Loaded& loaded) {
   for (const hardware::BurstEfficiency& e : h.offchip_efficiency)
     out += fmt::format("off-chip bursts of {} B, stride {} B: {} of the peak\n", e.burst_bytes, e.stride_bytes,
                        sources.figure(e.efficiency));
+  out += budget_text(h);
   const std::string list = sources.text();
   return out + (list.empty() ? "" : "\nsources\n" + list) + "~ modelled, ? assumed, the others given by the file\n";
 }
@@ -298,6 +315,12 @@ CheckedFile check_configuration(const std::string& path) {
   if (search::looks_like_rules(tree.root())) {
     const search::FusionRules rules = search::parse_rules(bytes, path);
     return {fmt::format("fusion rules, at most {} nodes a group, {} limits of kinds", rules.limit, rules.kinds.size()),
+            {}};
+  }
+  if (hardware::looks_like_space(tree.root())) {
+    const hardware::Family family(hardware::parse_space(bytes, path));
+    return {fmt::format("space of chips, {} variables, {:.0f} points, {} constraints", family.free().size(),
+                        family.size(), family.space().constraints.size()),
             {}};
   }
   if (hardware::looks_like_hardware(tree.root())) {

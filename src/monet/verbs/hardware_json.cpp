@@ -1,6 +1,7 @@
 // A chip as the result of `monet hardware --json` (docs/schema/hardware.json).
 #include <fmt/format.h>
 
+#include "monet/hardware/budget.h"
 #include "monet/hardware/plausible.h"
 #include "monet/verbs/hardware.h"
 
@@ -136,6 +137,21 @@ Json json(const hardware::Loaded& loaded) {
   out.set("cores", std::move(cores))
       .set("offchip", h.offchip ? Json(h[*h.offchip].name) : Json())
       .set("links", std::move(links));
+  const hardware::ChipBudget budget = hardware::budget_of(h);
+  const hardware::Budget& all = budget.total;
+  out.set("memory_bytes", all.bytes);
+  out.set("area_mm2", all.area_mm2())
+      .set("area_breakdown_mm2", Json::object()
+                                     .set("arrays", all.array_area_mm2)
+                                     .set("vector_units", all.vector_area_mm2)
+                                     .set("memories", all.memory_area_mm2));
+  out.set("tdp_w", budget.has_power ? Json(all.tdp_w()) : Json())
+      .set("tdp_breakdown_w", Json::object()
+                                  .set("arrays", all.array_w)
+                                  .set("vector_units", all.vector_w)
+                                  .set("memories", all.memory_w)
+                                  .set("links", all.link_w)
+                                  .set("leakage", all.leakage_w));
   return out.set("shared_memories", std::move(shared))
       .set("offchip_efficiency", std::move(efficiency))
       .set("warnings", std::move(warnings));

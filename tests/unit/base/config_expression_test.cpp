@@ -49,5 +49,27 @@ TEST(Evaluate, SaysWhatIsWrong) {
   EXPECT_EQ(computed(std::string(5000, '1')), "fault: the expression is too long");
 }
 
+TEST(Expression, Conditions) {
+  const Scope scope{{"x", {4, 1}}, {"y", {1, 3}}};
+  const auto holds = [&](std::string_view text) { return evaluate(*parse_condition(text), scope).holds; };
+  EXPECT_TRUE(holds("x * y <= 4 / 3"));
+  EXPECT_FALSE(holds("x * y < 4 / 3"));
+  EXPECT_TRUE(holds("x >= 4"));
+  EXPECT_TRUE(holds("x > 3.999"));
+  EXPECT_TRUE(holds("3 * y == 1")) << "exactly";
+  EXPECT_FALSE(holds("3 * y != 1"));
+  EXPECT_FALSE(parse_condition("x + y"));
+  EXPECT_FALSE(parse_condition("1 < x < 3"));
+  EXPECT_EQ(evaluate(*parse_condition("z <= 1"), scope).unknown, "z");
+  EXPECT_FALSE(evaluate(*parse_condition("1 <= z"), scope).holds);
+}
+
+TEST(Expression, Expands) {
+  const Scope scope{{"x", {4, 1}}};
+  EXPECT_EQ(expand("${x * 2} KiB and $${x}", scope).text, "8 KiB and ${x}");
+  EXPECT_EQ(expand("${y}", scope).unknown, "y");
+  EXPECT_FALSE(expand("${x", scope).fault.empty());
+}
+
 }  // namespace
 }  // namespace monet::config

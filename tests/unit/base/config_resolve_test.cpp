@@ -133,5 +133,20 @@ TEST(Resolve, ManyScopesAreLimited) {
   EXPECT_NE(resolved(text).find("too many parameters"), std::string::npos);
 }
 
+TEST(Resolve, FieldsAreSetByTheirPath) {
+  const auto with = [](const std::string& text, const Overrides& fields) {
+    Resolved r;
+    const Tree tree = parse_yaml(text, "m.yaml");
+    r.result = resolve(tree, {.fields = fields}, r.findings);
+    return r.text();
+  };
+  const std::string text = "a: {b: 1, c: [{d: 2}, 3]}\ne: 4";
+  EXPECT_EQ(with(text, {{"a.b", "x y"}, {"a.c.0.d", "5"}, {"a.c.1", "6"}}), "{a:{b:x y,c:[{d:5},6]},e:4}");
+  EXPECT_EQ(with(text, {{"e", "7"}, {"a.new", "8"}}), "{a:{b:1,c:[{d:2},3],new:8},e:7}") << "the last part may be new";
+  EXPECT_EQ(with(text, {{"a", "9"}}), "{a:9,e:4}");
+  EXPECT_NE(with(text, {{"a.x.y", "1"}}).find("there is no field 'a.x.y' to set ('a' has: b, c)"), std::string::npos)
+      << with(text, {{"a.x.y", "1"}});
+}
+
 }  // namespace
 }  // namespace monet::config

@@ -228,5 +228,37 @@ TEST(OwnForm, TheTextOfTheDocumentationLoads) {
   EXPECT_EQ(h.clock_hz.value, 0);
 }
 
+TEST(OwnForm, LinksOfCopiesAndMeshes) {
+  const std::string chip = R"(monet: hardware
+name: mesh
+cores:
+  pe: {array: {dimensions: {D1: 2}}, memories: {buffer: {size: 1 KiB, holds: all, bits_per_cycle: 8}}, count: 5}
+  io: {memories: {dram: {kind: dram, size: 1 MiB, holds: all, bits_per_cycle: 8}}}
+offchip: io
+links:
+  - {mesh: pe, columns: 2, bits_per_cycle: 8}
+  - {link: [pe, io], bits_per_cycle: 16}
+  - {bus: [pe, io], bits_per_cycle: 32}
+)";
+  const Hardware h = load(chip).hardware;
+  std::vector<std::vector<std::uint32_t>> pairs;
+  for (const Link& link : h.links) {
+    pairs.emplace_back();
+    for (const CoreId id : link.cores) pairs.back().push_back(id.value);
+  }
+  // Rows of two, the last one shorter: 0 1 / 2 3 / 4.
+  EXPECT_EQ(pairs,
+            (std::vector<std::vector<std::uint32_t>>{
+                {0, 1}, {0, 2}, {1, 3}, {2, 3}, {2, 4}, {0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 5}, {0, 1, 2, 3, 4, 5}}));
+  EXPECT_TRUE(h.links.back().is_bus);
+  EXPECT_EQ(h.links[4].bits_per_cycle, 8);
+  EXPECT_EQ(h.links[5].bits_per_cycle, 16);
+  EXPECT_NE(faults(replaced(chip, "mesh: pe", "mesh: io")).find("a mesh is of cores made by 'count'"),
+            std::string::npos);
+  EXPECT_NE(faults(replaced(chip, "mesh: pe, columns: 2", "mesh: pe")).find("columns"), std::string::npos);
+  EXPECT_NE(faults(replaced(chip, "mesh: pe", "mesh: pe, bus: all")).find("one of 'link', 'bus' and 'mesh'"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace monet::hardware

@@ -91,5 +91,37 @@ TEST_F(RunStoreTest, KeepsWhatWasSavedWhenItsProcessIsKilled) {
   EXPECT_TRUE(store.find("saved"));
 }
 
+TEST_F(RunStoreTest, TakesInWhatOthersFound) {
+  const fs::path other = folder_ / "other.sqlite", stranger = folder_ / "stranger.sqlite", text = folder_ / "text";
+  {
+    RunStore a(other.string(), "q", {"a", "b"});
+    a.add({.key = "1", .values = {1, 2}});
+    a.add({.key = "2", .reason = "too large"});
+    RunStore b(stranger.string(), "another question", {"a", "b"});
+    b.add({.key = "9", .values = {1, 2}});
+  }
+  std::ofstream(text) << "no database at all, but long enough to be taken for one if nobody looks";
+  RunStore store(path_.string(), "q", {"a", "b"});
+  store.add({.key = "1", .values = {7, 8}});
+  EXPECT_EQ(store.merge(other.string()), 1u);
+  EXPECT_EQ(store.size(), 2u);
+  EXPECT_EQ(store.find("1")->values, (std::vector<double>{7, 8})) << "what is there stays";
+  EXPECT_EQ(store.find("2")->reason, "too large");
+  EXPECT_EQ(store.merge(other.string()), 0u);
+  const auto refusal_of = [&](const fs::path& path) -> std::string {
+    try {
+      store.merge(path.string());
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_NE(refusal_of(stranger).find("another question"), std::string::npos);
+  EXPECT_NE(refusal_of(text).find("no run store"), std::string::npos) << refusal_of(text);
+  EXPECT_NE(refusal_of(folder_ / "nothing").find("no such file"), std::string::npos);
+  store.add({.key = "3", .values = {1, 1}});
+  EXPECT_EQ(store.size(), 3u) << "a refused file leaves the store as it was";
+}
+
 }  // namespace
 }  // namespace monet::store

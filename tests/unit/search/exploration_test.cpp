@@ -1,0 +1,184 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "monet/models/catalogue.h"
+#include "monet/rewrite/decompose.h"
+#include "monet/search/exploration_search.h"
+#include "monet/training/train.h"
+
+namespace monet::search {
+namespace {
+
+constexpr const char* kSpace = R"(monet: space
+name: small
+chip: fusemax_monet
+variables:
+  x: [32, 64]
+  vector_lanes: [16, 64, 256]
+  buffer_mib: [1, 4]
+  offchip_bits: [64, 512]
+constraints:
+  - x * vector_lanes <= 8192
+)";
+
+// A perceptron, trained and not, on chips of a small space.
+class ExplorationTest : public testing::Test {
+ protected:
+  ExplorationTest() : family_(hardware::parse_space(kSpace, "small.yaml")) {
+    const Graph forward = build_model("mlp:in=32,hidden=48,layers=2,classes=8", 4);
+    std::vector<Workload> workloads;
+    workloads.push_back({.name = "inference"});
+    workloads.back().variants.emplace_back(decompose(forward, {}));
+    workloads.back().samples = {4};
+    workloads.push_back({.name = "training"});
+    workloads.back().variants.emplace_back(decompose(make_training(forward, {}).graph, {}));
+    workloads.back().samples = {4};
+    exploration_ = std::make_unique<Exploration>(family_, std::move(workloads), std::vector<Axis>{}, cache_,
+                                                 ExplorationOptions{.threads = 2});
+  }
+
+  ExplorationSearchOptions options(std::size_t evaluations = 10) {
+    ExplorationSearchOptions o{.evaluations = evaluations, .threads = 2};
+    o.run = [this](std::span<const Task> tasks) {
+      runs_ += tasks.size();
+      return exploration_->run(tasks, {});
+    };
+    return o;
+  }
+  std::set<Candidate> on_front(const Explored& e, std::size_t workload) const {
+    std::set<Candidate> out;
+    for (const std::uint32_t i : e.fronts[workload]) out.insert(e.points[i].candidate);
+    return out;
+  }
+
+  hardware::Family family_;
+  cost::Cache cache_;
+  std::unique_ptr<Exploration> exploration_;
+  std::size_t runs_ = 0;
+};
+
+TEST_F(ExplorationTest, TheGridIsEveryPointOnce) {
+  const Explored all = explore_grid(*exploration_, options());
+  EXPECT_EQ(all.points.size(), 24u);
+  std::set<Candidate> seen;
+  std::size_t invalid = 0;
+  for (const ExploredPoint& p : all.points) {
+    seen.insert(p.candidate);
+    ASSERT_EQ(p.figures.size(), 2u);
+    if (!p.figures[0].is_possible()) {
+      ++invalid;
+      EXPECT_NE(p.figures[0].reason.find("x * vector_lanes <= 8192"), std::string::npos);
+      continue;
+    }
+    for (const ChipFigures& f : p.figures) {
+      EXPECT_GT(f.latency_s, 0);
+      EXPECT_NEAR(f.energy_pj, f.compute_pj + f.memory_pj + f.link_pj + f.offchip_pj + f.leakage_pj,
+                  1e-9 * f.energy_pj);
+      EXPECT_EQ(f, figures_of("", numbers_of(f))) << "columns are the inverse of one another";
+    }
+    EXPECT_GT(p.figures[1].energy_pj, p.figures[0].energy_pj) << "training takes more than inference";
+  }
+  EXPECT_EQ(seen.size(), 24u);
+  EXPECT_EQ(invalid, 4u) << "64 x 256";
+  // No point of a front is dominated by any other.
+  const ExplorationGoal goal;
+  for (std::size_t w = 0; w < 2; ++w)
+    for (const std::uint32_t i : all.fronts[w])
+      for (const ExploredPoint& p : all.points)
+        if (p.figures[w].is_possible()) {
+          EXPECT_FALSE(
+              solve::dominates(goal.score(p.figures[w]).objectives, goal.score(all.points[i].figures[w]).objectives));
+        }
+}
+
+TEST_F(ExplorationTest, PruningKeepsEveryFront) {
+  for (const std::vector<ChipObjective>& objectives : {std::vector{ChipObjective::Latency, ChipObjective::Energy},
+                                                       {ChipObjective::Energy},
+                                                       {ChipObjective::Latency, ChipObjective::Area}}) {
+    ExplorationSearchOptions o = options();
+    o.goal.objectives = objectives;
+    const Explored all = explore_grid(*exploration_, o);
+    const Explored pruned = explore_pruned(*exploration_, o);
+    for (std::size_t w = 0; w < 2; ++w) EXPECT_EQ(on_front(all, w), on_front(pruned, w));
+    EXPECT_EQ(all.common.size(), pruned.common.size());
+    EXPECT_EQ(pruned.points.size() + pruned.pruned, 24u);
+    EXPECT_GE(pruned.pruned, 4u) << "what is not valid is never run";
+    // In the order of the grid.
+    std::vector<Candidate> order;
+    for (const ExploredPoint& p : all.points)
+      for (const ExploredPoint& q : pruned.points)
+        if (p.candidate == q.candidate) order.push_back(p.candidate);
+    for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], pruned.points[i].candidate);
+  }
+}
+
+TEST_F(ExplorationTest, BoundsAreBelowFigures) {
+  const Explored all = explore_grid(*exploration_, options());
+  for (const ExploredPoint& p : all.points) {
+    const TaskResult least = exploration_->bounds(p.candidate);
+    for (std::size_t w = 0; w < 2; ++w) {
+      EXPECT_EQ(least[w].is_possible(), p.figures[w].is_possible());
+      if (!p.figures[w].is_possible()) continue;
+      EXPECT_LE(least[w].latency_s, p.figures[w].latency_s);
+      EXPECT_LE(least[w].energy_pj, p.figures[w].energy_pj);
+      EXPECT_GT(least[w].latency_s, 0);
+      EXPECT_EQ(least[w].area_mm2, p.figures[w].area_mm2);
+    }
+  }
+}
+
+TEST_F(ExplorationTest, RandomAndEvenlySpreadPointsAreDifferentOnes) {
+  for (const auto explore : {explore_random, explore_quasi}) {
+    const Explored some = explore(*exploration_, options(11));
+    std::set<Candidate> seen;
+    for (const ExploredPoint& p : some.points) seen.insert(p.candidate);
+    EXPECT_EQ(seen.size(), 11u);
+    const Explored again = explore(*exploration_, options(11));
+    EXPECT_EQ(some.points, again.points);
+    EXPECT_EQ(explore(*exploration_, options(100)).points.size(), 24u) << "there are no more";
+  }
+}
+
+TEST_F(ExplorationTest, SpreadPointsTakeEveryValueAlike) {
+  const Explored some = explore_quasi(*exploration_, options(12));
+  std::vector<std::size_t> lanes(3), buffers(2);
+  for (const ExploredPoint& p : some.points) {
+    ++lanes[p.candidate[1]];
+    ++buffers[p.candidate[2]];
+  }
+  for (const std::size_t n : lanes) EXPECT_GE(n, 3u);
+  for (const std::size_t n : buffers) EXPECT_GE(n, 5u);
+}
+
+TEST_F(ExplorationTest, EvolutionFindsTheFrontOfAll) {
+  const Explored all = explore_grid(*exploration_, options());
+  const Explored found = explore_nsga2(*exploration_, options(24));
+  EXPECT_EQ(found.points.size(), 24u);
+  // Of equal points each front has the one that came first.
+  const ExplorationGoal goal;
+  const auto objectives = [&](const Explored& e, std::size_t w) {
+    std::set<solve::Objectives> out;
+    for (const std::uint32_t i : e.fronts[w]) out.insert(goal.score(e.points[i].figures[w]).objectives);
+    return out;
+  };
+  for (std::size_t w = 0; w < 2; ++w) EXPECT_EQ(objectives(all, w), objectives(found, w));
+}
+
+TEST_F(ExplorationTest, ThreadsChangeNothing) {
+  std::vector<Task> tasks;
+  for (std::uint16_t i = 0; i < 3; ++i) tasks.push_back({{0, i, 0, 1}, {0, 1}});
+  const std::vector<TaskResult> two = exploration_->run(tasks, {});
+  for (std::size_t i = 0; i < tasks.size(); ++i) EXPECT_EQ(two[i], exploration_->run(tasks[i]));
+}
+
+TEST_F(ExplorationTest, StopsWhereItIsTold) {
+  ExplorationSearchOptions o = options();
+  o.deadline = Deadline(0.0);
+  const Explored none = explore_grid(*exploration_, o);
+  EXPECT_TRUE(none.points.empty());
+  EXPECT_EQ(none.end, solve::Nsga2End::Stopped);
+}
+
+}  // namespace
+}  // namespace monet::search
