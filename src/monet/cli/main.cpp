@@ -498,6 +498,8 @@ int parse_and_run(int argc, char** argv) {
   explore->callback([&] {
     ExploreRequest& r = explore_command.request;
     finish(r.evaluate, raw_explore);
+    r.evaluate.model.model = r.models.front();
+    r.evaluate.hardware = r.space;
     if (!explore_evaluations.empty())
       r.evaluations = static_cast<std::size_t>(positive("--evaluations", explore_evaluations));
     if (!explore_time.empty()) r.seconds = seconds("--time", explore_time);

@@ -75,7 +75,7 @@ Exploration::Exploration(const hardware::Family& family, std::vector<Workload> w
   for (const Axis& axis : axes_) variants *= axis.alternatives.size();
   for (Workload& w : workloads_) {
     MONET_ASSERT(w.variants.size() == variants, "a variant for all decisions");
-    for (const Subject& subject : w.variants) w.demands.push_back(demand_of(subject));
+    for (const auto& subject : w.variants) w.demands.push_back(demand_of(*subject));
   }
   if (options_.limits.empty()) return;
   has_fusion_ = true;
@@ -122,7 +122,7 @@ std::size_t Exploration::variant_of(const Candidate& candidate) const {
 ChipFigures Exploration::figures(const hardware::Member& member, const plan::Chip& given, const Workload& workload,
                                  const Candidate& candidate) const {
   const std::size_t variant = variant_of(candidate);
-  const Subject& subject = workload.variants[variant];
+  const Subject& subject = *workload.variants[variant];
   ChipFigures out{.area_mm2 = member.budget.total.area_mm2(),
                   .tdp_w = member.budget.total.tdp_w(),
                   .samples = workload.samples[variant]};
@@ -193,7 +193,7 @@ TaskResult Exploration::bounds(const Candidate& candidate) const {
       out.push_back({.reason = made.reason});
       continue;
     }
-    const LowerBound least = lower_bound(w.variants[variant], w.demands[variant], *made.chip);
+    const LowerBound least = lower_bound(*w.variants[variant], w.demands[variant], *made.chip);
     const double clock = made.chip->clock_hz;
     out.push_back({.area_mm2 = made.member.budget.total.area_mm2(),
                    .tdp_w = made.member.budget.total.tdp_w(),

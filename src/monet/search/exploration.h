@@ -25,7 +25,7 @@ namespace monet::search {
 // rebuilt), in the order of the axes of the exploration, the first axis fastest.
 struct Workload {
   std::string name{};
-  std::vector<Subject> variants{};
+  std::vector<std::unique_ptr<Subject>> variants{};
   std::vector<double> samples{};  // by variant
   std::vector<Demand> demands{};  // likewise; made by the exploration
 };

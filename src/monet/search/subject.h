@@ -16,6 +16,8 @@ namespace monet::search {
 struct Subject {
   // `saved`: what plans of it say of saved activations; the graph is rewritten accordingly.
   explicit Subject(Graph single_works, std::vector<plan::SavedPlan> saved = {});
+  Subject(const Subject&) = delete;  // the storage refers to the graph
+  Subject& operator=(const Subject&) = delete;
 
   Graph graph;
   std::vector<plan::SavedPlan> saved;

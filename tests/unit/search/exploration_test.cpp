@@ -29,10 +29,10 @@ class ExplorationTest : public testing::Test {
     const Graph forward = build_model("mlp:in=32,hidden=48,layers=2,classes=8", 4);
     std::vector<Workload> workloads;
     workloads.push_back({.name = "inference"});
-    workloads.back().variants.emplace_back(decompose(forward, {}));
+    workloads.back().variants.push_back(std::make_unique<Subject>(decompose(forward, {})));
     workloads.back().samples = {4};
     workloads.push_back({.name = "training"});
-    workloads.back().variants.emplace_back(decompose(make_training(forward, {}).graph, {}));
+    workloads.back().variants.push_back(std::make_unique<Subject>(decompose(make_training(forward, {}).graph, {})));
     workloads.back().samples = {4};
     exploration_ = std::make_unique<Exploration>(family_, std::move(workloads), std::vector<Axis>{}, cache_,
                                                  ExplorationOptions{.threads = 2});

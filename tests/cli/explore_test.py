@@ -1,0 +1,211 @@
+"""What `monet explore` promises.
+
+    python3 explore_test.py MONET [unittest arguments]
+"""
+import csv
+import io
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import commands_test
+from commands_test import Commands
+
+MODEL = "mlp:in=64,hidden=32,layers=2,classes=8"
+SPACE = """monet: space
+name: small
+chip: fusemax_monet
+variables:
+  x: {powers_of_two: [64, 128]}
+  vector_lanes: [32, 64]
+  cores.vector.memories.local.size: [64 KiB, 128 KiB]
+  offchip_bits: {powers_of_two: [512, 2048]}
+constraints:
+  - x * vector_lanes <= 4096
+"""
+
+
+class Explore(Commands):
+    def setUp(self):
+        super().setUp()
+        self.write("small.yaml", SPACE)
+
+    def explored(self, *arguments):
+        return self.document("explore", MODEL, "--space", "small.yaml", *arguments)
+
+    def rows(self, folder):
+        return list(csv.DictReader(io.StringIO((self.folder / folder / "points.csv").read_text())))
+
+    def test_all_points_are_there_with_figures_or_reasons(self):
+        result = self.explored()["result"]
+        self.assertEqual(24, result["size"])
+        self.assertEqual(48, len(result["points"]))
+        possible = [p for p in result["points"] if p["feasible"]]
+        self.assertEqual(36, len(possible))
+        for point in result["points"]:
+            if not point["feasible"]:
+                self.assertEqual("x * vector_lanes <= 4096: 8192 > 4096", point["reason"])
+        for point in possible:
+            parts = sum(point[k] for k in ("compute_pj", "memory_pj", "link_pj", "offchip_pj", "leakage_pj"))
+            self.assertAlmostEqual(1, parts / point["energy_pj"], places=9)
+        for front in result["fronts"]:
+            mine = [p for p in possible if p["workload"] == front["workload"]]
+            chosen = [result["points"][i] for i in front["front"]]
+            for p in chosen:
+                self.assertEqual(front["workload"], p["workload"])
+                for q in mine:
+                    better = q["latency_s"] <= p["latency_s"] and q["energy_pj"] <= p["energy_pj"]
+                    same = q["latency_s"] == p["latency_s"] and q["energy_pj"] == p["energy_pj"]
+                    self.assertFalse(better and not same)
+        for regret in result["regret"]:
+            self.assertGreaterEqual(regret["ratio"], 1)
+            best = min(p["energy_pj"] for p in possible if p["workload"] == regret["used_for"])
+            if regret["by"] == "energy":
+                self.assertEqual(best, result["points"][regret["best"]]["energy_pj"])
+                self.assertAlmostEqual(regret["ratio"], result["points"][regret["chosen"]]["energy_pj"] / best, places=12)
+
+    def test_every_point_alone_gives_the_same_figures(self):
+        result = self.explored("--strategy", "random", "--evaluations", "4")["result"]
+        for point in result["points"]:
+            if not point["feasible"]:
+                continue
+            settings = [a for name, value in point["decision"].items() for a in ("--set", f"{name}={value}")]
+            alone = self.result("evaluate", MODEL, "--on", "fusemax_monet", "--mode", point["workload"], *settings)
+            for key in ("latency_cycles", "latency_s", "energy_pj", "peak_total_bytes"):
+                self.assertEqual(point[key], alone[key], key)
+            chip = self.result("hardware", "fusemax_monet", *settings)
+            self.assertEqual(point["area_mm2"], chip["area_mm2"])
+            self.assertEqual(point["tdp_w"], chip["tdp_w"])
+
+    def test_pruning_gives_the_fronts_of_the_grid(self):
+        for objectives in ("latency,energy", "energy,area"):
+            self.ok("explore", MODEL, "--space", "small.yaml", "--out", "all", "--objectives", objectives)
+            self.ok("explore", MODEL, "--space", "small.yaml", "--out", "few", "--objectives", objectives,
+                    "--strategy", "prune")
+            fronts = []
+            for folder in ("all", "few"):
+                fronts.append([{k: v for k, v in row.items() if k != "point"} for row in self.rows(folder)
+                               if "1" in (row["on_front"], row["on_common_front"])])
+            self.assertEqual(fronts[0], fronts[1])
+            for folder in ("all", "few"):
+                for file in (self.folder / folder).rglob("*.sqlite*"):
+                    file.unlink()
+
+    def test_threads_change_nothing(self):
+        documents = []
+        for threads in ("1", "2", "4"):
+            document = self.explored("--threads", threads, "--strategy", "nsga2", "--evaluations", "12")
+            document.pop("run")
+            documents.append(document)
+        self.assertEqual(documents[0], documents[1])
+        self.assertEqual(documents[0], documents[2])
+
+    def test_killed_again_and_again_it_ends_as_if_it_never_was(self):
+        command = ["explore", MODEL, "--space", "small.yaml", "--threads", "1"]
+        self.ok(*command, "--out", "whole")
+        draw = random.Random(1)
+        for _ in range(8):
+            process = subprocess.Popen([commands_test.MONET, *command, "--out", "run", "--resume", "--quiet"],
+                                       cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(draw.uniform(0.005, 0.15))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        self.ok(*command, "--out", "run", "--resume")
+        for name in ("points.csv",):
+            self.assertEqual((self.folder / "whole" / name).read_bytes(), (self.folder / "run" / name).read_bytes())
+        documents = [json.loads((self.folder / folder / "result.json").read_text()) for folder in ("whole", "run")]
+        for document in documents:
+            document.pop("run")
+        self.assertEqual(documents[0], documents[1])
+
+    def test_runs_are_extended_and_merged(self):
+        def command(strategy, out, *more):
+            return ("explore", MODEL, "--space", "small.yaml", "--strategy", strategy, "--evaluations", "8", "--out", out, *more)
+        self.ok(*command("random", "a"))
+        self.ok(*command("quasi", "b", "--seed", "3"))
+        text = self.ok(*command("grid", "a", "--resume", "--merge", "b"))
+        self.assertIn("results looked up", text)
+        self.ok("explore", MODEL, "--space", "small.yaml", "--out", "whole")
+        self.assertEqual((self.folder / "whole" / "points.csv").read_bytes(), (self.folder / "a" / "points.csv").read_bytes())
+        self.ok("explore", "mlp", "--mode", "inference", "--space", "small.yaml", "--out", "c")
+        self.assertIn("another question", self.refused(*command("grid", "a", "--resume", "--merge", "c")))
+        self.assertIn("results of this question", self.refused(*command("grid", "a")))
+
+    def test_chips_of_fronts_are_files(self):
+        self.ok("explore", MODEL, "--space", "small.yaml", "--out", "run")
+        result = json.loads((self.folder / "run" / "result.json").read_text())["result"]
+        files = sorted((self.folder / "run" / "chips").iterdir())
+        self.assertTrue(files)
+        index = int(files[0].stem)
+        points = [p for p in result["points"][2 * index:2 * index + 2]]
+        alone = self.result("evaluate", MODEL, "--on", str(files[0]), "--mode", "training")
+        self.assertEqual(points[0]["energy_pj"], alone["energy_pj"])
+
+    def test_decisions_beside_the_chip(self):
+        document = self.explored("--mode", "training", "--batch", "4", "--also", "batch=8", "--also", "recompute=all",
+                                 "--also", "fusion=3", "--strategy", "random", "--evaluations", "20")
+        points = document["result"]["points"]
+        self.assertEqual({"4", "8"}, {p["decision"]["batch"] for p in points})
+        self.assertEqual({"none", "all"}, {p["decision"]["recompute"] for p in points})
+        self.assertEqual({"default", "limit 3"}, {p["decision"]["fusion"] for p in points})
+        for p in points:
+            if p["feasible"]:
+                self.assertEqual(float(p["decision"]["batch"]), p["samples"])
+
+    def test_counting_runs_nothing(self):
+        text = self.ok("explore", MODEL, "--space", "small.yaml", "--count")
+        self.assertIn("24 points, 18 valid", text)
+        self.assertIn("6 not, by x * vector_lanes <= 4096; x=128 vector_lanes=64", text)
+        result = self.explored("--count", "--area", "49")["result"]
+        self.assertTrue(0 < result["valid"] < 18)
+        self.assertEqual(18, result["valid"] + sum(b["count"] for b in result["invalid"] if "area" in b["by"]))
+        self.assertEqual(1, self.run_monet("explore", MODEL, "--space", "small.yaml", "--count", "--area", "0.001").returncode)
+
+    def test_built_in_spaces_are_those_published(self):
+        self.assertIn("10,000 points, 10,000 valid", self.ok("explore", MODEL, "--space", "edge_tpu", "--count"))
+        self.assertIn("5,120 points, 5,120 valid", self.ok("explore", MODEL, "--space", "fusemax", "--count"))
+
+    def test_what_is_wrong_is_said(self):
+        self.assertIn("no such space (did you mean 'edge_tpu'?)", self.refused("explore", MODEL, "--space", "edge_tup"))
+        for flag, value, message in (("--strategy", "gird", "did you mean 'grid'"), ("--objectives", "speed", "known: latency"),
+                                     ("--mode", "trainig", "did you mean 'training'"), ("--also", "batch=2", "beside which one"),
+                                     ("--also", "tiles=2", "unknown value"), ("--area", "-1", "not a number above zero"),
+                                     ("--resume", None, "nothing to go on with"), ("--merge", "x", "where to?")):
+            arguments = [flag] if value is None else [flag, value]
+            self.assertIn(message, self.refused("explore", MODEL, "--space", "small.yaml", *arguments))
+        self.write("bad.yaml", SPACE.replace("vector_lanes: [32", "vector_lnes: [32").replace("x * vector_lanes", "x * y"))
+        said = self.refused("explore", MODEL, "--space", "bad.yaml")
+        self.assertIn("bad.yaml:6:3: error: nothing uses the variable 'vector_lnes' (did you mean 'vector_lanes'?)", said)
+        self.assertIn("bad.yaml:10:5: error: unknown parameter 'y'", said)
+        self.assertIn("space of chips, 4 variables, 24 points, 1 constraints", self.ok("check", "small.yaml"))
+
+    def test_no_point_is_possible(self):
+        run = self.run_monet("explore", MODEL, "--space", "small.yaml", "--tdp", "0.001")
+        self.assertEqual(1, run.returncode)
+        self.assertIn("not possible, such as: tdp_w <= 0.001", run.stdout.decode())
+
+    def test_interrupted_it_keeps_what_it_has(self):
+        process = subprocess.Popen([commands_test.MONET, "explore", "resnet18", "--space", "edge_tpu", "--out", "run"],
+                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        deadline = time.time() + 60
+        while time.time() < deadline and not os.path.exists(self.folder / "run" / "points.sqlite"):
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        self.assertEqual(130, process.returncode)
+        self.assertIn("stopped early", out.decode())
+        self.assertTrue((self.folder / "run" / "result.json").exists())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    commands_test.MONET = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()
