@@ -100,7 +100,7 @@ class Explore(Commands):
     def test_threads_change_nothing(self):
         documents = []
         for threads in ("1", "2", "4"):
-            document = self.explored("--threads", threads, "--strategy", "nsga2", "--evaluations", "12")
+            document = self.explored("--threads", threads, "--strategy", "nsga2", "--evaluations", "12", "--also", "fusion=3")
             document.pop("run")
             documents.append(document)
         self.assertEqual(documents[0], documents[1])

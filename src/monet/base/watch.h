@@ -59,10 +59,15 @@ struct Progress {
   std::atomic<std::uint64_t> steps = 0;          // small ones, over all parts
   std::atomic<double> expected = 0;              // of them, as far as is known
 
-  // Words on how it stands.
-  void say(std::string words) {
+  // Words on how it stands, and a drawing of several lines, if there is one.
+  void say(std::string words, std::string drawing = "") {
     const std::lock_guard lock(mutex_);
     words_ = std::move(words);
+    drawing_ = std::move(drawing);
+  }
+  std::string drawn() const {
+    const std::lock_guard lock(mutex_);
+    return drawing_;
   }
   std::string said() const {
     const std::lock_guard lock(mutex_);
@@ -71,7 +76,7 @@ struct Progress {
 
  private:
   mutable std::mutex mutex_;
-  std::string words_;
+  std::string words_, drawing_;
 };
 
 struct Watch {

@@ -39,7 +39,7 @@ StatusLine::StatusLine(const Progress& progress, const Deadline& deadline, bool 
   thread_ = std::thread([this] {
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, std::chrono::milliseconds(250), [this] { return is_done_; })) show();
-    fmt::print(stderr, "\r\033[K");
+    fmt::print(stderr, "{}", back());
     std::fflush(stderr);
   });
 }
@@ -53,9 +53,14 @@ StatusLine::~StatusLine() {
   if (thread_.joinable()) thread_.join();
 }
 
-void StatusLine::show() const {
+// To where the last drawing began, everything behind it wiped away.
+std::string StatusLine::back() const { return lines_ == 0 ? "\r\033[J" : fmt::format("\r\033[{}A\033[J", lines_); }
+
+void StatusLine::show() {
   if (progress_.total == 0) return;
-  fmt::print(stderr, "\r\033[K{}", status_text(progress_, deadline_, clock_.seconds()));
+  const std::string drawing = progress_.drawn();
+  fmt::print(stderr, "{}{}{}", back(), drawing, status_text(progress_, deadline_, clock_.seconds()));
+  lines_ = static_cast<std::size_t>(std::count(drawing.begin(), drawing.end(), '\n'));
   std::fflush(stderr);
 }
 

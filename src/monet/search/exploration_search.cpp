@@ -14,7 +14,8 @@ namespace {
 using solve::Choices;
 using solve::Score;
 
-constexpr std::size_t kBatch = 64;  // candidates that are decided on together, whatever the number of threads
+// Candidates that are decided on together, whatever the number of threads: few where the next ones hang on them.
+constexpr std::size_t kBatch = 64, kMany = 4096;
 
 constexpr std::array kObjectives{ChipObjective::Latency, ChipObjective::Energy, ChipObjective::Area, ChipObjective::Tdp,
                                  ChipObjective::Peak};
@@ -80,7 +81,7 @@ Explored run_all(const Exploration& exploration, const ExplorationSearchOptions&
   for (bool has_more = true; has_more && !options.deadline.is_over();) {
     std::vector<Candidate> batch;
     Candidate one;
-    while (batch.size() < kBatch && (has_more = next(one))) batch.push_back(one);
+    while (batch.size() < kMany && (has_more = next(one))) batch.push_back(one);
     if (collector.run(batch) < batch.size()) break;
   }
   if (options.deadline.is_over()) collector.out.end = solve::Nsga2End::Stopped;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <csignal>
 #include <memory>
+#include <mutex>
 
 #include "monet/base/assert.h"
 
@@ -73,6 +74,9 @@ MilpResult solve(const Milp& problem, const MilpOptions& options) {
                                    [](const Milp::Row& r) { return r.lower <= 0 && r.upper >= 0; });
     return {.end = holds ? MilpEnd::Optimal : MilpEnd::Infeasible, .bound = 0};
   }
+  // The library has files, signals and parameters that all of its models share: one at a time.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
   const KeepInterruptHandler keep;
   const Model model(Cbc_newModel());
   load(model.get(), problem);

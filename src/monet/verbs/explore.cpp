@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -11,6 +12,7 @@
 #include "monet/base/parallel.h"
 #include "monet/base/split.h"
 #include "monet/hardware/yaml.h"
+#include "monet/report/sketch.h"
 #include "monet/rewrite/decompose.h"
 #include "monet/store/run_store.h"
 #include "monet/verbs/cost_cache.h"
@@ -159,10 +161,60 @@ class StoredResults {
   std::size_t unsaved_ = 0;
 };
 
+// What is shown while results come in: how many are not possible, the fronts, a drawing of latency and energy.
+class LiveView {
+ public:
+  LiveView(const search::Exploration& exploration, const search::ExplorationGoal& goal)
+      : exploration_(exploration),
+        goal_(goal),
+        series_(exploration.workloads().size()),
+        scores_(series_.size()),
+        fronts_(series_.size()) {
+    for (std::size_t w = 0; w < series_.size(); ++w)
+      series_[w].mark =
+          series_.size() > 2
+              ? static_cast<char>('A' + w)
+              : static_cast<char>(std::toupper(static_cast<unsigned char>(exploration.workloads()[w].name[0])));
+  }
+
+  void add(const TaskResult& result, Progress& progress) {
+    for (std::size_t w = 0; w < result.size() && w < series_.size(); ++w) {
+      const ChipFigures& f = result[w];
+      impossible_ += f.is_possible() ? 0 : 1;
+      series_[w].points.emplace_back(f.is_possible() ? goal_.value(search::ChipObjective::Latency, f) : 0,
+                                     f.is_possible() ? goal_.value(search::ChipObjective::Energy, f) * 1e-12 : 0);
+      scores_[w].push_back(goal_.score(f));
+    }
+    // A drawing takes as long as there are points: of many, not each is worth a new one.
+    if (scores_.front().size() < next_) return;
+    next_ = scores_.front().size() + 1 + scores_.front().size() / 64;
+    std::string words = impossible_ > 0 ? fmt::format("{} not possible, ", impossible_) : "";
+    words += "front";
+    for (std::size_t w = 0; w < series_.size(); ++w) {
+      fronts_[w] = solve::front_with(fronts_[w], scores_[w], known_);
+      series_[w].on_front.assign(series_[w].points.size(), false);
+      for (const std::uint32_t i : fronts_[w]) series_[w].on_front[i] = true;
+      words += fmt::format(" {} {}", fronts_[w].size(), exploration_.workloads()[w].name);
+    }
+    known_ = scores_.front().size();
+    progress.say(words, sketch(series_, 76, 14, "latency", "J"));
+  }
+
+ private:
+  const search::Exploration& exploration_;
+  search::ExplorationGoal goal_;
+  std::vector<SketchSeries> series_;  // by workload
+  std::vector<std::vector<solve::Score>> scores_;
+  std::vector<std::vector<std::uint32_t>> fronts_;
+  std::size_t known_ = 0;  // results that are in the fronts
+  std::size_t impossible_ = 0;
+  std::size_t next_ = 0;  // so many results are there when it is drawn again
+};
+
 class Explorer {
  public:
   Explorer(const ExploreRequest& request, ExploreProblem problem, const Workforce& workforce)
-      : request_(request), workforce_(workforce) {
+      : request_(request), workforce_(workforce), live_(*problem.exploration, problem.goal) {
     run_.problem = std::move(problem);
   }
 
@@ -227,6 +279,7 @@ class Explorer {
       }
       if (out[i].size() == tasks[i].workloads.size()) {
         run_.looked_up += out[i].size();
+        if (request_.watch.progress != nullptr) live_.add(out[i], *request_.watch.progress);
         continue;
       }
       out[i].clear();
@@ -235,7 +288,9 @@ class Explorer {
     }
     std::vector<TaskResult> fresh = work(open, [&](std::size_t i, const TaskResult& result) {
       if (stored_) stored_->add(open[i], result);
-      if (request_.watch.progress != nullptr) ++request_.watch.progress->done;
+      if (request_.watch.progress == nullptr) return;
+      ++request_.watch.progress->done;
+      live_.add(result, *request_.watch.progress);
     });
     if (stored_) stored_->save();
     for (std::size_t i = 0; i < fresh.size(); ++i) out[places[i]] = std::move(fresh[i]);
@@ -258,24 +313,15 @@ class Explorer {
       progress->parts = "points";
       const double most = std::min(exploration().size(), kMostPoints);
       progress->total = static_cast<std::size_t>(is_all ? most : std::min(most, double(request_.evaluations)));
-      options.observe = [this, progress](const search::Explored& found) { observe(found, *progress); };
+      options.observe = [progress](const search::Explored& found) {
+        progress->done = found.points.size() + found.pruned;
+      };
     }
     run_.found = how == "random"  ? search::explore_random(exploration(), options)
                  : how == "quasi" ? search::explore_quasi(exploration(), options)
                  : how == "nsga2" ? search::explore_nsga2(exploration(), options)
                  : how == "prune" ? search::explore_pruned(exploration(), options)
                                   : search::explore_grid(exploration(), options);
-  }
-
-  void observe(const search::Explored& found, Progress& progress) {
-    for (; seen_ < found.points.size(); ++seen_)
-      for (const ChipFigures& f : found.points[seen_].figures) impossible_ += f.is_possible() ? 0 : 1;
-    progress.done = found.points.size() + found.pruned;
-    std::string words;
-    if (impossible_ > 0) words += fmt::format("{} not possible, ", impossible_);
-    words += "front";
-    for (const std::vector<std::uint32_t>& front : found.fronts) words += fmt::format(" {}", front.size());
-    progress.say(words);
   }
 
   // Fronts with the fastest first, their volumes, and what a chip chosen for one workload costs another.
@@ -332,9 +378,9 @@ class Explorer {
 
   const ExploreRequest& request_;
   const Workforce& workforce_;
+  LiveView live_;
   std::unique_ptr<StoredResults> stored_;
   ExploreRun run_;
-  std::size_t seen_ = 0, impossible_ = 0;
 };
 
 }  // namespace
