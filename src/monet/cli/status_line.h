@@ -10,7 +10,8 @@
 namespace monet::cli {
 
 // "12/62 layers, 3,400,000 of 13,305,600 loop orderings, 1.5 M/s, 7 s left", rewritten in place while stderr is a
-// terminal, with a drawing above it where there is one. What is shown is looked up by a thread of its own: the computation only counts.
+// terminal, with a drawing above it where there is one. What is shown is looked up by a thread of its own: the
+// computation only counts.
 class StatusLine {
  public:
   StatusLine(const Progress& progress, const Deadline& deadline, bool quiet);

@@ -230,7 +230,8 @@ Json json(const ExploreRun& run, const ExploreRequest& request) {
 
 std::string text(const SpaceCount& count, const ExploreProblem& problem) {
   const hardware::Space& space = problem.family->space();
-  std::string out = fmt::format("{}: {}\n", space.name, space.description);
+  std::string out =
+      space.description.empty() ? space.name + "\n" : fmt::format("{}: {}\n", space.name, space.description);
   Table table({"variable", "values"});
   for (const hardware::Variable& v : space.variables)
     table.row({v.name, v.is_free() ? fmt::format("{}", fmt::join(v.values, ", ")) : "= " + v.computed});
