@@ -185,6 +185,16 @@ class Explore(Commands):
         self.assertIn("bad.yaml:10:5: error: unknown parameter 'y'", said)
         self.assertIn("space of chips, 4 variables, 24 points, 1 constraints", self.ok("check", "small.yaml"))
 
+    def test_what_holds_if_constants_are_others(self):
+        result = self.explored("--sensitivity")["result"]["sensitivity"]
+        self.assertEqual(0.3, result["share"])
+        names = {c["constant"] for c in result["cases"]}
+        self.assertIn("array.buffer.leakage", names)
+        self.assertIn("vector.local.area", names)
+        self.assertEqual(2 * len(names), len(result["cases"]))
+        self.assertIn("what holds if one of", self.ok("explore", MODEL, "--space", "small.yaml", "--sensitivity", "10"))
+        self.assertIn("not below 100", self.refused("explore", MODEL, "--space", "small.yaml", "--sensitivity", "120"))
+
     def test_no_point_is_possible(self):
         run = self.run_monet("explore", MODEL, "--space", "small.yaml", "--tdp", "0.001")
         self.assertEqual(1, run.returncode)

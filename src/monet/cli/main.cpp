@@ -58,6 +58,13 @@ double byte_size(const std::string& flag, const std::string& text) {
   return value * scale->second;
 }
 
+double percent(const std::string& flag, const std::string& text) {
+  const double value = above_zero(flag, text);
+  if (value >= 100)
+    throw InputError(Diagnostic{.where = flag, .message = fmt::format("{} is not below 100 percent", text)});
+  return value;
+}
+
 double share(const std::string& flag, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -461,7 +468,7 @@ int parse_and_run(int argc, char** argv) {
 
   ExploreCommand explore_command;
   RawEvaluate raw_explore;
-  std::string explore_evaluations, explore_time, explore_seed, explore_area, explore_tdp;
+  std::string explore_evaluations, explore_time, explore_seed, explore_area, explore_tdp, explore_sensitivity;
   CLI::App* explore = app.add_subcommand("explore", "which chip of a space is best, for training and for inference");
   explore->add_option("MODEL", explore_command.request.models, kModelHelp)->required();
   add_model_flags(*explore, explore_command.request.evaluate.model, raw_explore.model);
@@ -492,6 +499,10 @@ int parse_and_run(int argc, char** argv) {
   explore->add_flag("--resume", explore_command.request.resume, "go on with the results in --out");
   explore->add_option("--merge", explore_command.request.merge,
                       "folders of other runs of the same question, whose results are taken in; can be repeated");
+  explore
+      ->add_option("--sensitivity", explore_sensitivity,
+                   "then vary each modelled or assumed constant by so many percent (default 30) and say what holds")
+      ->expected(0, 1);
   explore->add_flag("--count", explore_command.count, "only say how many points there are, and why some are not valid");
   explore->add_flag("--check", explore_command.count, "the same");
   add_output_options(*explore, output);
@@ -505,6 +516,8 @@ int parse_and_run(int argc, char** argv) {
     if (!explore_time.empty()) r.seconds = seconds("--time", explore_time);
     if (!explore_seed.empty()) r.seed = static_cast<std::uint64_t>(positive("--seed", explore_seed));
     if (!explore_area.empty()) r.area_mm2 = above_zero("--area", explore_area);
+    if (explore->count("--sensitivity") > 0)
+      r.sensitivity = explore_sensitivity.empty() ? 0.3 : percent("--sensitivity", explore_sensitivity) / 100;
     if (!explore_tdp.empty()) r.tdp_w = above_zero("--tdp", explore_tdp);
     code = run_explore(explore_command, output);
   });

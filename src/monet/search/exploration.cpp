@@ -163,10 +163,14 @@ ChipFigures Exploration::figures(const hardware::Member& member, const plan::Chi
   return out;
 }
 
-Exploration::Made Exploration::make(const Candidate& candidate) const {
+Exploration::Made Exploration::make(const Candidate& candidate, const Change& change) const {
   Made out{.member = family_.member(point(candidate))};
   out.reason = out.member.reason;
   if (!out.member.hardware) return out;
+  if (change) {
+    change(*out.member.hardware);
+    out.member.budget = hardware::budget_of(*out.member.hardware);
+  }
   try {
     out.chip = plan::chip_of(*out.member.hardware);
   } catch (const InputError& error) {
@@ -175,8 +179,10 @@ Exploration::Made Exploration::make(const Candidate& candidate) const {
   return out;
 }
 
-TaskResult Exploration::run(const Task& task) const {
-  const Made made = make(task.candidate);
+TaskResult Exploration::run(const Task& task) const { return run(task, {}); }
+
+TaskResult Exploration::run(const Task& task, const Change& change) const {
+  const Made made = make(task.candidate, change);
   TaskResult out;
   for (const std::uint8_t w : task.workloads)
     out.push_back(made.chip ? figures(made.member, *made.chip, workloads_[w], task.candidate)
@@ -215,6 +221,15 @@ std::vector<TaskResult> Exploration::run(std::span<const Task> tasks, const Dead
     if (!done) return;
     const std::lock_guard lock(mutex);
     done(i, out[i]);
+  });
+  return out;
+}
+
+std::vector<TaskResult> Exploration::run_changed(std::span<const Task> tasks, const Change& change,
+                                                 const Deadline& deadline) const {
+  std::vector<TaskResult> out(tasks.size());
+  parallel_for(tasks.size(), options_.threads, [&](std::size_t i) {
+    if (!deadline.is_over()) out[i] = run(tasks[i], change);
   });
   return out;
 }

@@ -87,6 +87,10 @@ class Exploration {
   std::vector<TaskResult> run(std::span<const Task> tasks, const Deadline& deadline,
                               const std::function<void(std::size_t, const TaskResult&)>& done = {}) const;
   TaskResult run(const Task& task) const;
+  // The same on chips that were changed.
+  using Change = std::function<void(hardware::Hardware&)>;
+  std::vector<TaskResult> run_changed(std::span<const Task> tasks, const Change& change,
+                                      const Deadline& deadline) const;
 
   // By workload, figures that no evaluation of the candidate can be below (exploration_bound.h), or why it is not
   // valid.
@@ -99,7 +103,8 @@ class Exploration {
     std::optional<plan::Chip> chip{};
     std::string reason{};
   };
-  Made make(const Candidate& candidate) const;
+  Made make(const Candidate& candidate, const Change& change = {}) const;
+  TaskResult run(const Task& task, const Change& change) const;
   ChipFigures figures(const hardware::Member& member, const plan::Chip& chip, const Workload& workload,
                       const Candidate& candidate) const;
   std::size_t variant_of(const Candidate& candidate) const;

@@ -308,4 +308,29 @@ Explored explore_nsga2(const Exploration& exploration, const ExplorationSearchOp
   return std::move(collector.out);
 }
 
+std::vector<Regret> regrets_of(const Explored& found, const ExplorationGoal& goal) {
+  std::vector<Regret> out;
+  const auto measure = [&](const std::string& by, const ChipFigures& f) {
+    const double latency = goal.value(ChipObjective::Latency, f), energy = goal.value(ChipObjective::Energy, f);
+    return by == "latency" ? latency : by == "energy" ? energy : latency * energy;
+  };
+  const std::size_t workloads = found.fronts.size();
+  for (const std::string by : {"latency", "energy", "edp"}) {
+    std::vector<std::optional<std::uint32_t>> best(workloads);
+    for (std::uint32_t i = 0; i < found.points.size(); ++i) {
+      const TaskResult& f = found.points[i].figures;
+      if (!std::all_of(f.begin(), f.end(), [](const ChipFigures& each) { return each.is_possible(); })) continue;
+      for (std::size_t w = 0; w < workloads; ++w)
+        if (!best[w] || measure(by, f[w]) < measure(by, found.points[*best[w]].figures[w])) best[w] = i;
+    }
+    for (std::size_t a = 0; a < workloads; ++a)
+      for (std::size_t b = 0; b < workloads; ++b)
+        if (a != b && best[a] && best[b])
+          out.push_back(
+              {a, b, by, *best[a], *best[b],
+               measure(by, found.points[*best[a]].figures[b]) / measure(by, found.points[*best[b]].figures[b])});
+  }
+  return out;
+}
+
 }  // namespace monet::search

@@ -73,4 +73,15 @@ Explored explore_nsga2(const Exploration& exploration, const ExplorationSearchOp
 std::vector<solve::Objectives> objectives_of(const Explored& found, const ExplorationGoal& goal, std::size_t workload);
 std::vector<solve::Objectives> common_objectives_of(const Explored& found, const ExplorationGoal& goal);
 
+// Using the chip that is best for one workload for another one.
+struct Regret {
+  std::size_t chosen_for = 0, used_for = 0;  // workloads
+  std::string by{};                          // latency, energy, edp: what the chip was chosen by and is measured by
+  std::uint32_t point = 0;                   // the chip chosen
+  std::uint32_t best = 0;                    // the best one for the use
+  double ratio = 0;                          // of the measure, the chosen one over the best one
+};
+// Of all pairs, among points that all workloads can run on.
+std::vector<Regret> regrets_of(const Explored& found, const ExplorationGoal& goal);
+
 }  // namespace monet::search

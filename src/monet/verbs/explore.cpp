@@ -341,41 +341,12 @@ class Explorer {
     for (const std::uint32_t i : run_.found.common)
       points.push_back(goal.score(run_.found.points[i].figures).objectives);
     run_.common_volume = solve::volume_of(points);
-    for (const char* by : {"latency", "energy", "edp"})
-      for (std::size_t a = 0; a < workloads; ++a)
-        for (std::size_t b = 0; b < workloads; ++b)
-          if (a != b) add_regret(by, a, b);
+    run_.regrets = search::regrets_of(run_.found, goal);
+    if (request_.sensitivity)
+      run_.sensitivity = search::sensitivity(exploration(), run_.found, goal, *request_.sensitivity, request_.watch);
   }
 
   double latency(const ChipFigures& f) const { return run_.problem.goal.value(search::ChipObjective::Latency, f); }
-  double measure(const std::string& by, const ChipFigures& f) const {
-    const double energy = run_.problem.goal.value(search::ChipObjective::Energy, f);
-    return by == "latency" ? latency(f) : by == "energy" ? energy : latency(f) * energy;
-  }
-
-  // The best of all that both can run on.
-  std::optional<std::uint32_t> best(const std::string& by, std::size_t workload) const {
-    std::optional<std::uint32_t> found;
-    for (std::uint32_t i = 0; i < run_.found.points.size(); ++i) {
-      const TaskResult& f = run_.found.points[i].figures;
-      if (std::any_of(f.begin(), f.end(), [](const ChipFigures& each) { return !each.is_possible(); })) continue;
-      if (!found || measure(by, f[workload]) < measure(by, run_.found.points[*found].figures[workload])) found = i;
-    }
-    return found;
-  }
-
-  void add_regret(const std::string& by, std::size_t chosen_for, std::size_t used_for) {
-    const std::optional<std::uint32_t> chosen = best(by, chosen_for), ideal = best(by, used_for);
-    if (!chosen || !ideal) return;
-    run_.regrets.push_back({.chosen_for = chosen_for,
-                            .used_for = used_for,
-                            .by = by,
-                            .point = *chosen,
-                            .best = *ideal,
-                            .ratio = measure(by, run_.found.points[*chosen].figures[used_for]) /
-                                     measure(by, run_.found.points[*ideal].figures[used_for])});
-  }
-
   const ExploreRequest& request_;
   const Workforce& workforce_;
   LiveView live_;

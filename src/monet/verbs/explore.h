@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "monet/base/json.h"
-#include "monet/search/exploration_search.h"
+#include "monet/search/sensitivity.h"
 #include "monet/verbs/evaluate.h"
 
 namespace monet {
@@ -29,6 +29,7 @@ struct ExploreRequest {
   std::string store{};               // a file for what is evaluated
   std::vector<std::string> merge{};  // folders of other runs of the same question
   bool resume = false;
+  std::optional<double> sensitivity{};  // each constant that nobody states, smaller and larger by this part of it
   Watch watch{};
 };
 
@@ -47,21 +48,13 @@ ExploreProblem explore_problem(const ExploreRequest& request);  // throws InputE
 using Workforce = std::function<std::vector<search::TaskResult>(
     std::span<const search::Task>, const std::function<void(std::size_t, const search::TaskResult&)>&)>;
 
-// Using the chip that is best for one workload for another one.
-struct Regret {
-  std::size_t chosen_for = 0, used_for = 0;  // workloads
-  std::string by{};                          // latency, energy, edp: what the chip was chosen by and is measured by
-  std::uint32_t point = 0;                   // the chip chosen
-  std::uint32_t best = 0;                    // the best one for the use
-  double ratio = 0;                          // of the measure, the chosen one over the best one
-};
-
 struct ExploreRun {
   ExploreProblem problem{};
   search::Explored found{};
   std::vector<solve::FrontVolume> volumes{};  // by workload
   solve::FrontVolume common_volume{};
-  std::vector<Regret> regrets{};
+  std::vector<search::Regret> regrets{};
+  std::optional<search::Sensitivity> sensitivity{};
   std::size_t looked_up = 0;  // results that were in the store
 };
 

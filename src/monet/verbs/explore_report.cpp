@@ -102,6 +102,93 @@ std::string end_words(const ExploreRun& run, const ExploreRequest& request) {
   return out + "\n";
 }
 
+// "33, or 12 (pe.buffer.leakage x 0.7)": whether the best point stays the best.
+std::string winner_text(const search::Sensitivity& s, std::size_t workload,
+                        std::optional<std::uint32_t> search::BestPoints::*by) {
+  const std::optional<std::uint32_t> best = s.as_it_is[workload].*by;
+  if (!best) return "none";
+  std::map<std::uint32_t, std::string> others;
+  for (const search::SensitivityCase& c : s.cases)
+    if (const auto now = c.outcomes[workload].best.*by; now && now != best)
+      others[*now] += fmt::format("{}{} x {:.2g}", others[*now].empty() ? "" : ", ", c.constant.name, c.factor);
+  std::string out = fmt::format("point {}", *best);
+  if (others.empty()) return out + " always";
+  for (const auto& [point, why] : others) out += fmt::format(", or {} ({})", point, why);
+  return out;
+}
+
+std::string sensitivity_text(const ExploreRun& run) {
+  const search::Sensitivity& s = *run.sensitivity;
+  const std::vector<search::Workload>& workloads = run.problem.exploration->workloads();
+  std::string out =
+      fmt::format("\nwhat holds if one of {} constants that are modelled or assumed is {:.0f} % smaller or larger\n",
+                  s.cases.size() / 2, 100 * s.share);
+  for (std::size_t w = 0; w < workloads.size(); ++w) {
+    out += fmt::format("  {}: best in latency {}; in energy {}; in their product {}\n", workloads[w].name,
+                       winner_text(s, w, &search::BestPoints::latency), winner_text(s, w, &search::BestPoints::energy),
+                       winner_text(s, w, &search::BestPoints::edp));
+    std::size_t least_kept = run.found.fronts[w].size(), most_entered = 0;
+    double least_hold = 1;
+    std::string worst;
+    for (const search::SensitivityCase& c : s.cases) {
+      least_kept = std::min(least_kept, c.outcomes[w].kept);
+      most_entered = std::max(most_entered, c.outcomes[w].entered);
+      if (c.outcomes[w].hold < least_hold) {
+        least_hold = c.outcomes[w].hold;
+        worst = fmt::format(" ({} x {:.2g})", c.constant.name, c.factor);
+      }
+    }
+    out += fmt::format(
+        "    its front of {}: at least {} stay on it, at most {} come in; the old one has {:.2f} % of the new one's "
+        "hypervolume or more{}\n",
+        run.found.fronts[w].size(), least_kept, most_entered, 100 * least_hold, worst);
+  }
+  for (std::size_t r = 0; r < run.regrets.size(); ++r) {
+    const search::Regret& now = run.regrets[r];
+    double least = now.ratio, most = now.ratio;
+    for (const search::SensitivityCase& c : s.cases)
+      if (r < c.regrets.size()) {
+        least = std::min(least, c.regrets[r].ratio);
+        most = std::max(most, c.regrets[r].ratio);
+      }
+    out += fmt::format("  regret of the chip for {} in {}, by {}: {:+.1f} % ({:+.1f} to {:+.1f})\n",
+                       workloads[now.chosen_for].name, workloads[now.used_for].name, now.by, 100 * (now.ratio - 1),
+                       100 * (least - 1), 100 * (most - 1));
+  }
+  return out;
+}
+
+Json sensitivity_json(const ExploreRun& run) {
+  const search::Sensitivity& s = *run.sensitivity;
+  const std::vector<search::Workload>& workloads = run.problem.exploration->workloads();
+  const auto best_json = [](const search::BestPoints& b) {
+    const auto index = [](std::optional<std::uint32_t> i) { return i ? Json(*i) : Json(); };
+    return Json::object().set("latency", index(b.latency)).set("energy", index(b.energy)).set("edp", index(b.edp));
+  };
+  Json as_it_is = Json::array(), cases = Json::array();
+  for (std::size_t w = 0; w < workloads.size(); ++w)
+    as_it_is.push(Json::object().set("workload", workloads[w].name).set("best", best_json(s.as_it_is[w])));
+  for (const search::SensitivityCase& c : s.cases) {
+    Json outcomes = Json::array(), regrets = Json::array();
+    for (std::size_t w = 0; w < workloads.size(); ++w)
+      outcomes.push(Json::object()
+                        .set("workload", workloads[w].name)
+                        .set("best", best_json(c.outcomes[w].best))
+                        .set("front_kept", c.outcomes[w].kept)
+                        .set("front_entered", c.outcomes[w].entered)
+                        .set("hypervolume_held", c.outcomes[w].hold));
+    for (const search::Regret& r : c.regrets) regrets.push(r.ratio);
+    cases.push(Json::object()
+                   .set("constant", c.constant.name)
+                   .set("provenance", hardware::name(c.constant.provenance))
+                   .set("factor", c.factor)
+                   .set("run_again", c.run_again)
+                   .set("outcomes", std::move(outcomes))
+                   .set("regret_ratios", std::move(regrets)));
+  }
+  return Json::object().set("share", s.share).set("as_it_is", std::move(as_it_is)).set("cases", std::move(cases));
+}
+
 Json volume_json(const solve::FrontVolume& v) {
   return Json::object()
       .set("hypervolume", v.volume)
@@ -128,11 +215,12 @@ std::string text(const ExploreRun& run, const ExploreRequest& request) {
   if (e.workloads().size() > 1) {
     out += fmt::format("\nall together: {} points on the common front\n", grouped(run.found.common.size()));
     Table table({"the chip best for", "by", "point", "used for", "costs", "instead of point"});
-    for (const Regret& r : run.regrets)
+    for (const search::Regret& r : run.regrets)
       table.row({e.workloads()[r.chosen_for].name, r.by, std::to_string(r.point), e.workloads()[r.used_for].name,
                  fmt::format("{:+.1f} % {}", 100 * (r.ratio - 1), r.by), std::to_string(r.best)});
     if (!run.regrets.empty()) out += table.text("  ");
   }
+  if (run.sensitivity) out += sensitivity_text(run);
   return out;
 }
 
@@ -201,7 +289,7 @@ Json json(const ExploreRun& run, const ExploreRequest& request) {
     fronts.push(volume_json(run.volumes[w]).set("workload", e.workloads()[w].name).set("front", std::move(rows)));
   }
   for (const std::uint32_t i : run.found.common) common.push(row(i, 0));
-  for (const Regret& r : run.regrets)
+  for (const search::Regret& r : run.regrets)
     regrets.push(Json::object()
                      .set("chosen_for", e.workloads()[r.chosen_for].name)
                      .set("used_for", e.workloads()[r.used_for].name)
@@ -225,7 +313,8 @@ Json json(const ExploreRun& run, const ExploreRequest& request) {
       .set("reference", Json(workloads == 1 ? run.volumes[0].reference : run.common_volume.reference))
       .set("fronts", std::move(fronts))
       .set("common_front", std::move(common))
-      .set("regret", std::move(regrets));
+      .set("regret", std::move(regrets))
+      .set("sensitivity", run.sensitivity ? sensitivity_json(run) : Json());
 }
 
 std::string text(const SpaceCount& count, const ExploreProblem& problem) {
@@ -267,6 +356,7 @@ Json options_json(const ExploreRequest& r) {
   out.set("models", Json(r.models)).set("space", r.space).set("strategy", r.strategy).set("objectives", r.objectives);
   out.set("also", Json(r.also));
   out.set("area_mm2", r.area_mm2 ? Json(*r.area_mm2) : Json()).set("tdp_w", r.tdp_w ? Json(*r.tdp_w) : Json());
+  out.set("sensitivity", r.sensitivity ? Json(*r.sensitivity) : Json());
   if (r.strategy != "grid" && r.strategy != "prune") out.set("evaluations", r.evaluations).set("seed", r.seed);
   return out;
 }

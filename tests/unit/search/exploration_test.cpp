@@ -4,7 +4,7 @@
 
 #include "monet/models/catalogue.h"
 #include "monet/rewrite/decompose.h"
-#include "monet/search/exploration_search.h"
+#include "monet/search/sensitivity.h"
 #include "monet/training/train.h"
 
 namespace monet::search {
@@ -178,6 +178,52 @@ TEST_F(ExplorationTest, StopsWhereItIsTold) {
   const Explored none = explore_grid(*exploration_, o);
   EXPECT_TRUE(none.points.empty());
   EXPECT_EQ(none.end, solve::Nsga2End::Stopped);
+}
+
+TEST_F(ExplorationTest, LeakageAndAreaAreShiftedAsIfRunAgain) {
+  const Task task{{1, 0, 1, 1}, {0, 1}};
+  const TaskResult as_it_is = exploration_->run(task);
+  const hardware::Hardware chip = *family_.member(exploration_->point(task.candidate)).hardware;
+  const std::vector<hardware::Constant> constants = hardware::uncertain_constants(chip);
+  const std::vector<hardware::ConstantPart> parts = hardware::parts_of(chip, constants);
+  std::size_t leaks = 0, areas = 0;
+  for (std::size_t k = 0; k < constants.size(); ++k) {
+    const TaskResult changed = exploration_->run_changed(
+        std::vector{task}, [&](hardware::Hardware& h) { hardware::scale_constant(h, constants[k].name, 1.3); }, {})[0];
+    for (std::size_t w = 0; w < 2; ++w) {
+      const double watts = 0.3 * parts[k].leakage_w;
+      EXPECT_EQ(changed[w].latency_s, as_it_is[w].latency_s) << constants[k].name;
+      EXPECT_NEAR(changed[w].energy_pj, as_it_is[w].energy_pj + watts * as_it_is[w].latency_s * 1e12,
+                  1e-9 * changed[w].energy_pj)
+          << constants[k].name;
+      EXPECT_NEAR(changed[w].area_mm2, as_it_is[w].area_mm2 + 0.3 * parts[k].area_mm2, 1e-9) << constants[k].name;
+    }
+    leaks += parts[k].leakage_w > 0 ? 1 : 0;
+    areas += parts[k].area_mm2 > 0 ? 1 : 0;
+  }
+  EXPECT_GE(leaks, 3u);
+  EXPECT_GE(areas, 5u);
+}
+
+TEST_F(ExplorationTest, ConclusionsThatHangOnAConstantAreFound) {
+  const Explored all = explore_grid(*exploration_, options());
+  const ExplorationGoal goal;
+  const Sensitivity little = sensitivity(*exploration_, all, goal, 1e-9, {});
+  for (const SensitivityCase& c : little.cases)
+    for (std::size_t w = 0; w < 2; ++w) {
+      EXPECT_EQ(c.outcomes[w].best, little.as_it_is[w]) << c.constant.name;
+      EXPECT_EQ(c.outcomes[w].kept, all.fronts[w].size());
+      EXPECT_NEAR(c.outcomes[w].hold, 1, 1e-6);
+    }
+  // With area as a goal, an area that is nearly nothing makes larger chips as good as smaller ones.
+  ExplorationGoal by_area{.objectives = {ChipObjective::Area}};
+  ExplorationSearchOptions o = options();
+  o.goal = by_area;
+  const Explored areas = explore_grid(*exploration_, o);
+  bool is_moved = false;
+  for (const SensitivityCase& c : sensitivity(*exploration_, areas, by_area, 0.999, {}).cases)
+    is_moved = is_moved || c.outcomes[0].hold < 1 || c.outcomes[0].entered > 0 || c.outcomes[0].kept < 1;
+  EXPECT_FALSE(is_moved) << "the smallest in everything stays the smallest";
 }
 
 }  // namespace

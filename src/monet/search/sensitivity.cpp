@@ -1,0 +1,182 @@
+#include "monet/search/sensitivity.h"
+
+#include <algorithm>
+#include <set>
+
+#include "monet/base/parallel.h"
+
+namespace monet::search {
+namespace {
+
+using hardware::Constant;
+using hardware::ConstantKind;
+
+constexpr double kPicojoules = 1e12;
+
+// The part of a point's energy that a constant of this kind has a share in.
+double part_of(const ChipFigures& f, ConstantKind kind) {
+  switch (kind) {
+    case ConstantKind::Compute: return f.compute_pj;
+    case ConstantKind::Memory: return f.memory_pj;
+    case ConstantKind::Offchip: return f.offchip_pj;
+    case ConstantKind::Link: return f.link_pj;
+    case ConstantKind::Leakage: return f.leakage_pj;
+    case ConstantKind::Area:
+    case ConstantKind::Time: return 0;
+  }
+  return 0;
+}
+
+class Judge {
+ public:
+  Judge(const Exploration& exploration, const Explored& found, const ExplorationGoal& goal, double share)
+      : exploration_(exploration), found_(found), goal_(goal), share_(share) {}
+
+  Sensitivity run(const Watch& watch) {
+    Sensitivity out{.share = share_};
+    const std::size_t workloads = exploration_.workloads().size();
+    for (std::size_t w = 0; w < workloads; ++w) out.as_it_is.push_back(best_points(found_, goal_, w));
+    find_constants();
+    if (watch.progress != nullptr) {
+      watch.progress->parts = "constants";
+      watch.progress->done = 0;
+      watch.progress->total = 2 * constants_.size();
+    }
+    for (std::size_t k = 0; k < constants_.size(); ++k)
+      for (const double factor : {1 - share_, 1 + share_}) {
+        if (watch.deadline.is_over()) return out;
+        out.cases.push_back(judge(k, factor, watch.deadline));
+        if (watch.progress != nullptr) ++watch.progress->done;
+      }
+    return out;
+  }
+
+ private:
+  // Those of any chip that was possible, and what each chip has of them.
+  void find_constants() {
+    std::set<std::string> names;
+    std::vector<hardware::Hardware> chips(found_.points.size());
+    parallel_for(found_.points.size(), 0, [&](std::size_t i) {
+      if (found_.points[i].figures.front().area_mm2 == 0) return;
+      if (auto member = exploration_.family().member(exploration_.point(found_.points[i].candidate)); member.hardware)
+        chips[i] = std::move(*member.hardware);
+    });
+    for (const hardware::Hardware& chip : chips)
+      for (const Constant& constant : hardware::uncertain_constants(chip))
+        if (names.insert(constant.name).second) constants_.push_back(constant);
+    parts_.resize(chips.size());
+    parallel_for(chips.size(), 0, [&](std::size_t i) { parts_[i] = hardware::parts_of(chips[i], constants_); });
+  }
+
+  SensitivityCase judge(std::size_t k, double factor, const Deadline& deadline) {
+    const Constant& constant = constants_[k];
+    SensitivityCase out{.constant = constant, .factor = factor};
+    Explored changed = found_;
+    if (constant.kind == ConstantKind::Leakage || constant.kind == ConstantKind::Area)
+      shift(changed, k, factor);
+    else
+      out.run_again = run_again(changed, constant, factor, deadline);
+    for (std::size_t w = 0; w < exploration_.workloads().size(); ++w) {
+      const std::vector<solve::Objectives> points = objectives_of(changed, goal_, w);
+      changed.fronts[w] = solve::front_of(points);
+      SensitivityCase::Outcome outcome{.best = best_points(changed, goal_, w)};
+      const std::set<std::uint32_t> before(found_.fronts[w].begin(), found_.fronts[w].end());
+      for (const std::uint32_t i : changed.fronts[w]) ++(before.contains(i) ? outcome.kept : outcome.entered);
+      std::vector<solve::Objectives> now, old;
+      for (const std::uint32_t i : changed.fronts[w]) now.push_back(points[i]);
+      for (const std::uint32_t i : found_.fronts[w]) old.push_back(points[i]);
+      if (const solve::FrontVolume all = solve::volume_of(now); all.volume > 0)
+        outcome.hold = solve::hypervolume(old, all.reference) / all.volume;
+      out.outcomes.push_back(outcome);
+    }
+    out.regrets = regrets_of(changed, goal_);
+    return out;
+  }
+
+  // Leakage lasts as long as before; area and power change by what the chip has of the constant.
+  void shift(Explored& changed, std::size_t k, double factor) const {
+    for (std::size_t i = 0; i < changed.points.size(); ++i) {
+      if (parts_[i].empty()) continue;
+      const double area = (factor - 1) * parts_[i][k].area_mm2, watts = (factor - 1) * parts_[i][k].leakage_w;
+      for (ChipFigures& f : changed.points[i].figures) {
+        if (!f.is_possible()) continue;
+        f.area_mm2 += area;
+        f.tdp_w += watts;
+        f.leakage_pj += watts * f.latency_s * kPicojoules;
+        f.energy_pj += watts * f.latency_s * kPicojoules;
+      }
+    }
+  }
+
+  // Points that could be on a front, or best in energy, if their energies changed as far as they can against one
+  // another, are evaluated with the changed chip.
+  std::size_t run_again(Explored& changed, const Constant& constant, double factor, const Deadline& deadline) const {
+    std::set<std::uint32_t> again;
+    for (std::size_t w = 0; w < exploration_.workloads().size(); ++w) {
+      std::vector<solve::Score> least, most;
+      for (const ExploredPoint& p : found_.points) {
+        ChipFigures low = p.figures[w], high = low;
+        const double range =
+            constant.kind == ConstantKind::Time ? share_ * low.energy_pj : share_ * part_of(low, constant.kind);
+        low.energy_pj -= range;
+        high.energy_pj += range;
+        if (constant.kind == ConstantKind::Time) {
+          low.latency_s *= 1 - share_;
+          high.latency_s *= 1 + share_;
+        }
+        least.push_back(goal_.score(low));
+        most.push_back(goal_.score(high));
+      }
+      const std::vector<std::uint32_t> front = solve::front_of(solve::points_of(most));
+      for (std::uint32_t i = 0; i < found_.points.size(); ++i)
+        if (least[i].violation == 0 && std::none_of(front.begin(), front.end(), [&](std::uint32_t q) {
+              return q != i && solve::dominates(most[q].objectives, least[i].objectives);
+            }))
+          again.insert(i);
+    }
+    std::vector<Task> tasks;
+    std::vector<std::uint32_t> places(again.begin(), again.end());
+    std::vector<std::uint8_t> all;
+    for (std::uint8_t w = 0; w < exploration_.workloads().size(); ++w) all.push_back(w);
+    for (const std::uint32_t i : places) tasks.push_back({found_.points[i].candidate, all});
+    const std::vector<TaskResult> results = exploration_.run_changed(
+        tasks, [&](hardware::Hardware& chip) { hardware::scale_constant(chip, constant.name, factor); }, deadline);
+    for (std::size_t i = 0; i < places.size(); ++i)
+      if (!results[i].empty()) changed.points[places[i]].figures = results[i];
+    return places.size();
+  }
+
+  const Exploration& exploration_;
+  const Explored& found_;
+  const ExplorationGoal& goal_;
+  double share_;
+  std::vector<Constant> constants_;
+  std::vector<std::vector<hardware::ConstantPart>> parts_;  // by point
+};
+
+}  // namespace
+
+BestPoints best_points(const Explored& found, const ExplorationGoal& goal, std::size_t workload) {
+  BestPoints out;
+  const auto best = [&](const auto& measure) {
+    std::optional<std::uint32_t> at;
+    for (std::uint32_t i = 0; i < found.points.size(); ++i) {
+      const ChipFigures& f = found.points[i].figures[workload];
+      if (f.is_possible() && (!at || measure(f) < measure(found.points[*at].figures[workload]))) at = i;
+    }
+    return at;
+  };
+  const auto latency = [&](const ChipFigures& f) { return goal.value(ChipObjective::Latency, f); };
+  const auto energy = [&](const ChipFigures& f) { return goal.value(ChipObjective::Energy, f); };
+  out.latency = best(latency);
+  out.energy = best(energy);
+  out.edp = best([&](const ChipFigures& f) { return latency(f) * energy(f); });
+  return out;
+}
+
+Sensitivity sensitivity(const Exploration& exploration, const Explored& found, const ExplorationGoal& goal,
+                        double share, const Watch& watch) {
+  return Judge(exploration, found, goal, share).run(watch);
+}
+
+}  // namespace monet::search

@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "monet/hardware/constants.h"
+#include "monet/search/exploration_search.h"
+
+namespace monet::search {
+
+// Whether what an exploration found holds if a figure that nobody states is another one. One constant at a time is made
+// smaller and larger; leakage and area by what each chip has of them, exactly, for every point; other energies by
+// running again every point that could then be on a front, or best.
+
+// Best points, by what a workload is judged by; none: nothing is possible.
+struct BestPoints {
+  std::optional<std::uint32_t> latency{}, energy{}, edp{};
+  bool operator==(const BestPoints&) const = default;
+};
+
+struct SensitivityCase {
+  hardware::Constant constant{};
+  double factor = 1;
+  struct Outcome {
+    BestPoints best{};
+    std::size_t kept = 0;     // of the front as it was, still on it
+    std::size_t entered = 0;  // new on it
+    // Hypervolume of the front as it was, under the new figures, over that of the new one: what is lost by keeping it.
+    double hold = 1;
+  };
+  std::vector<Outcome> outcomes{};  // by workload
+  std::vector<Regret> regrets{};
+  std::size_t run_again = 0;  // points
+};
+
+struct Sensitivity {
+  double share = 0.3;
+  std::vector<BestPoints> as_it_is{};  // by workload
+  std::vector<SensitivityCase> cases{};
+};
+
+BestPoints best_points(const Explored& found, const ExplorationGoal& goal, std::size_t workload);
+
+Sensitivity sensitivity(const Exploration& exploration, const Explored& found, const ExplorationGoal& goal,
+                        double share, const Watch& watch);
+
+}  // namespace monet::search
