@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "monet/graph/order.h"
 #include "monet/graph/storage.h"
 #include "monet/hardware/library.h"
 #include "monet/models/catalogue.h"
-#include "monet/plan/order.h"
 #include "monet/rewrite/decompose.h"
 #include "monet/training/train.h"
 
