@@ -171,9 +171,18 @@ void finish(MapRequest& r, const RawMap& raw) {
   r.parameters = settings_of(raw.settings);
 }
 
+// Whether the second of two values is asked for.
+bool is_second(const std::string& flag, const std::string& value, const std::string& first, const std::string& second) {
+  if (value != first && value != second)
+    throw InputError(Diagnostic{.where = flag,
+                                .message = fmt::format("unknown value '{}'", value),
+                                .hint = fmt::format("known: {}, {}", first, second)});
+  return value == second;
+}
+
 struct RawEvaluate {
   RawModel model;
-  std::string iterations, threads, wgrad = "direct";
+  std::string iterations, threads, wgrad = "direct", updates = "steps";
   std::vector<std::string> settings;
 };
 
@@ -186,6 +195,9 @@ void add_evaluate_options(CLI::App& app, EvaluateRequest& r, RawEvaluate& raw) {
   app.add_option("--stacks", r.stacks, "fused groups of layers: \"[(0, 1, 2), (3,)]\", by number or name");
   app.add_option("--wgrad", raw.wgrad, "convolution weight gradients as loop nests (direct) or by im2col")
       ->capture_default_str();
+  app.add_option("--updates", raw.updates,
+                 "element-wise steps of a weight's update as single nodes (steps) or as one (fused)")
+      ->capture_default_str();
   app.add_option("--iterations", raw.iterations, "so many iterations one after the other (default 1)");
   app.add_option("--cache", r.cache, "a file of mappings found before: read if it is there, written with what is new");
   app.add_option("--threads", raw.threads, "mappings searched at once (default: as many as there are cores)");
@@ -193,10 +205,8 @@ void add_evaluate_options(CLI::App& app, EvaluateRequest& r, RawEvaluate& raw) {
 
 void finish(EvaluateRequest& r, const RawEvaluate& raw) {
   finish(r.model, raw.model);
-  if (raw.wgrad != "direct" && raw.wgrad != "im2col")
-    throw InputError(Diagnostic{
-        .where = "--wgrad", .message = fmt::format("unknown value '{}'", raw.wgrad), .hint = "known: direct, im2col"});
-  r.im2col_weight_gradient = raw.wgrad == "im2col";
+  r.im2col_weight_gradient = is_second("--wgrad", raw.wgrad, "direct", "im2col");
+  r.fused_updates = is_second("--updates", raw.updates, "steps", "fused");
   if (!raw.iterations.empty()) r.iterations = positive("--iterations", raw.iterations);
   if (!raw.threads.empty()) r.threads = static_cast<std::size_t>(positive("--threads", raw.threads));
   r.parameters = settings_of(raw.settings);
@@ -272,10 +282,7 @@ int parse_and_run(int argc, char** argv) {
   add_output_options(*graph, output);
   graph->callback([&] {
     finish(graph_command.request.model, raw);
-    if (wgrad != "direct" && wgrad != "im2col")
-      throw InputError(Diagnostic{
-          .where = "--wgrad", .message = fmt::format("unknown value '{}'", wgrad), .hint = "known: direct, im2col"});
-    graph_command.request.im2col_weight_gradient = wgrad == "im2col";
+    graph_command.request.im2col_weight_gradient = is_second("--wgrad", wgrad, "direct", "im2col");
     code = run_graph(graph_command, output);
   });
 
