@@ -60,6 +60,32 @@ class Evaluations(Commands):
         self.write("bad.yaml", "monet: plan\nnodes:\n  layers.0: {tiles: {Q: 2}}\n")
         self.assertIn("bad.yaml:3:", self.refused("evaluate", MODEL, "--on", CHIP, "--plan", "bad.yaml"))
 
+    def test_updates_are_steps_or_one_node(self):
+        steps = self.document("evaluate", MODEL, "--on", CHIP)
+        fused = self.document("evaluate", MODEL, "--on", CHIP, "--updates", "fused", "--out", "fused")
+        self.assertEqual(("steps", "fused"), (steps["options"]["updates"], fused["options"]["updates"]))
+        self.assertEqual(steps["result"], self.document("evaluate", MODEL, "--on", CHIP, "--updates", "steps")["result"])
+        for figure in ("macs", "vector_ops"):
+            self.assertEqual(steps["result"][figure], fused["result"][figure])
+        names = [n["name"] for n in fused["result"]["nodes"] if n["phase"] == "update"]
+        self.assertIn("layers.0.weight.update", names)
+        self.assertNotIn("layers.0.weight.update.m", names)
+        self.assertLess(fused["result"]["tiles"], steps["result"]["tiles"])
+        self.assertIn("layers.0.weight.update", self.ok("explain", "fused", "layers.0.weight.update"))
+        # A plan of single steps is one of another graph.
+        self.ok("evaluate", MODEL, "--on", CHIP, "--out", "steps")
+        message = self.refused("evaluate", MODEL, "--on", CHIP, "--updates", "fused", "--plan", "steps/plan.yaml")
+        self.assertIn("layers.0.weight.update.m", message)
+        again = self.document("evaluate", MODEL, "--on", CHIP, "--updates", "fused", "--plan", "fused/plan.yaml")
+        self.assertEqual(fused["result"], again["result"])
+        for verb in (["evaluate"], ["verify"], ["fuse"], ["checkpoint"], ["sweep", "--vary", "batch=1,2"]):
+            message = self.refused(verb[0], MODEL, "--on", CHIP, "--updates", "fuse", *verb[1:])
+            self.assertIn("--updates", message)
+            self.assertIn("known: steps, fused", message)
+        self.assertTrue(self.result("verify", MODEL, "--on", CHIP, "--updates", "fused")["agrees"])
+        points = self.document("sweep", MODEL, "--on", CHIP, "--updates", "fused", "--vary", "batch=1,2")
+        self.assertEqual("fused", points["options"]["updates"])
+
     def test_plans_are_checked(self):
         self.ok("evaluate", MODEL, "--on", CHIP, "--out", "run")
         self.assertIn("ok, plan, ", self.ok("check", "run/plan.yaml"))

@@ -76,7 +76,7 @@ class Explore(Commands):
             if not point["feasible"]:
                 continue
             settings = [a for name, value in point["decision"].items() for a in ("--set", f"{name}={value}")]
-            alone = self.result("evaluate", MODEL, "--on", "fusemax_monet", "--mode", point["workload"], *settings)
+            alone = self.result("evaluate", MODEL, "--on", "fusemax_monet", "--mode", point["workload"], "--updates", "fused", *settings)
             for key in ("latency_cycles", "latency_s", "energy_pj", "peak_total_bytes"):
                 self.assertEqual(point[key], alone[key], key)
             chip = self.result("hardware", "fusemax_monet", *settings)
@@ -144,7 +144,7 @@ class Explore(Commands):
         self.assertTrue(files)
         index = int(files[0].stem)
         points = [p for p in result["points"][2 * index:2 * index + 2]]
-        alone = self.result("evaluate", MODEL, "--on", str(files[0]), "--mode", "training")
+        alone = self.result("evaluate", MODEL, "--on", str(files[0]), "--mode", "training", "--updates", "fused")
         self.assertEqual(points[0]["energy_pj"], alone["energy_pj"])
 
     def test_decisions_beside_the_chip(self):

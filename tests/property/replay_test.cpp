@@ -129,7 +129,7 @@ Outcome carry_out(const Case& c, std::uint64_t seed) {
 TEST(Replay, RandomPlansComputeWhatTheInterpreterComputes) {
   const std::uint64_t first = setting("MONET_REPLAY_FIRST", 0), count = setting("MONET_REPLAYS", 60);
   std::size_t feasible = 0, spilled = 0, flowing = 0, exact = 0, split = 0, shared = 0, recomputed = 0,
-              microbatches = 0, fused = 0, refused = 0, tiles = 0, compared = 0, uncertain = 0;
+              microbatches = 0, updates = 0, fused = 0, refused = 0, tiles = 0, compared = 0, uncertain = 0;
   double worst = 0;
   for (std::uint64_t i = first; i < first + count; ++i) {
     const Case c = random_case(i, refused);
@@ -144,6 +144,7 @@ TEST(Replay, RandomPlansComputeWhatTheInterpreterComputes) {
     shared += c.shares_reductions();
     recomputed += c.network.recomputes;
     microbatches += c.network.has_microbatches;
+    updates += c.network.fuses_updates;
     tiles += out.tiles;
     compared += out.compared;
     uncertain += out.uncertain;
@@ -153,10 +154,10 @@ TEST(Replay, RandomPlansComputeWhatTheInterpreterComputes) {
   }
   fmt::print(
       "{} cases, {} feasible: {} fused, {} spill, {} have flows, {} split reductions ({} over cores), {} recompute, {} "
-      "microbatches; "
+      "microbatches, {} fused updates; "
       "{} tiles; {} exact, worst error {:.2g}; {} of {} tensors uncertain; {} plans refused\n",
-      count, feasible, fused, spilled, flowing, split, shared, recomputed, microbatches, tiles, exact, worst, uncertain,
-      compared, refused);
+      count, feasible, fused, spilled, flowing, split, shared, recomputed, microbatches, updates, tiles, exact, worst,
+      uncertain, compared, refused);
   if (count < 50) return;
   // The cases are worth their name.
   EXPECT_GT(feasible, count / 2);
@@ -167,12 +168,13 @@ TEST(Replay, RandomPlansComputeWhatTheInterpreterComputes) {
   EXPECT_GT(exact, feasible / 10);
   EXPECT_GT(recomputed, feasible / 10);
   EXPECT_GT(microbatches, feasible / 10);
+  EXPECT_GT(updates, feasible / 10);
   EXPECT_GT(refused, 0u);
   EXPECT_LT(uncertain, compared / 8);
 }
 
-void check_default(const std::string& model, const std::string& chip) {
-  const Case c = default_case(trained_model(model, 1), chip);
+void check_default(const std::string& model, const std::string& chip, bool fuses_updates = false) {
+  const Case c = default_case(trained_model(model, 1, fuses_updates), chip);
   const Outcome out = carry_out(c, 1);
   EXPECT_TRUE(out.is_feasible);
   EXPECT_EQ(out.wrong, "");
@@ -184,6 +186,7 @@ void check_default(const std::string& model, const std::string& chip) {
 class ReplayOfModels : public testing::TestWithParam<const char*> {};
 TEST_P(ReplayOfModels, ResNet18) { check_default(is_long() ? "resnet18" : "resnet18:image=32", GetParam()); }
 TEST_P(ReplayOfModels, Gpt2Mini) { check_default("gpt2-mini", GetParam()); }
+TEST_P(ReplayOfModels, ResNet18WithFusedUpdates) { check_default("resnet18:image=32", GetParam(), true); }
 INSTANTIATE_TEST_SUITE_P(OnThreeChips, ReplayOfModels, testing::Values("tpu_like_quad_core", "fusemax", "edge_tpu_hda"),
                          [](const auto& chip) { return std::string(chip.param); });
 

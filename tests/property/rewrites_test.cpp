@@ -6,10 +6,13 @@
 #include <set>
 
 #include "monet/graph/saved.h"
+#include "monet/graph/steps.h"
 #include "monet/graph/text.h"
 #include "monet/models/catalogue.h"
 #include "monet/rewrite/fold_batch_norm.h"
+#include "monet/rewrite/fuse_updates.h"
 #include "monet/rewrite/online_softmax.h"
+#include "monet/rewrite/precision.h"
 #include "monet/rewrite/recompute.h"
 #include "monet/training/train.h"
 #include "support/gradient_check.h"
@@ -154,6 +157,44 @@ RC_GTEST_PROP(Decompose, KeepsEveryResult, ()) {
     const std::string fault = difference(array, b.at(name), 1e-9, name);
     if (!fault.empty()) RC_FAIL(fault);
   }
+}
+
+// All optimizers, whatever comes between, on whole networks.
+RC_GTEST_PROP(FuseUpdates, LeavesEveryResultBitIdentical, ()) {
+  TrainingOptions options = pick_options();
+  options.optimizer = parse_optimizer(*rc::gen::elementOf(std::vector<std::string>{
+      "sgd", "sgd:wd=0.1", "momentum", "nesterov", "nesterov:wd=0.1", "adam", "adam:wd=0.1", "adamw"}));
+  options.microbatches = *rc::gen::inRange<std::int64_t>(1, 4);
+  options.loss_scaling = *rc::gen::arbitrary<bool>();
+  if (*rc::gen::arbitrary<bool>()) options.clip_norm = 0.5;
+  const Element precision = *rc::gen::elementOf(std::vector<Element>{Element::F32, Element::F16, Element::BF16});
+  const Graph forward = set_precision(build_model(kModels[*rc::gen::inRange<std::size_t>(0, 2)], 2), precision);
+  const Graph steps = decompose(make_training(forward, options).graph);
+  const Graph fused = fuse_updates(steps);
+  require_sound(fused);
+  RC_ASSERT(fused.nodes.size() < steps.nodes.size());
+  RC_ASSERT(fused.outputs.size() == steps.outputs.size());
+  const Values<double> values = initial_values<double>(steps, 8);
+  require_same_outputs(steps, fused, values);
+  require_same_outputs(expand_steps(fused), fused, values);
+  RC_ASSERT(parse_graph(print(fused), "fused.monet") == normalised(fused));
+}
+
+TEST(FuseUpdates, KeepsEveryOptimizersNumbers) {
+  for (const char* model : {"mlp:in=6,hidden=5,layers=2,classes=3", "resnet18:image=16,classes=4,width=4,stem=cifar"})
+    for (const char* optimizer : {"sgd", "momentum", "nesterov", "adam", "adamw"}) {
+      TrainingOptions options;
+      options.optimizer = parse_optimizer(optimizer);
+      const Graph steps = decompose(make_training(build_model(model, 2), options).graph);
+      const Graph fused = fuse_updates(steps);
+      const Values<float> values = initial_values<float>(steps, 2);
+      EXPECT_EQ(run<float>(steps, values), run<float>(fused, values)) << model << " " << optimizer;
+      std::size_t programs = 0;
+      for (const Node& node : fused.nodes) programs += std::holds_alternative<Steps>(node.op);
+      std::size_t weights = 0;
+      for (const Tensor& t : steps.tensors) weights += t.category == Category::Weight && t.overwrites != kNoTensor;
+      EXPECT_EQ(programs, weights) << model << " " << optimizer;
+    }
 }
 
 RC_GTEST_PROP(Text, RoundTripOfTrainingGraphs, ()) {

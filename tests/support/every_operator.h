@@ -43,7 +43,8 @@ class EveryOperator {
                      [](const Node& a, const Node& b) { return rank(a.phase) < rank(b.phase); });
     const Uses u = uses(graph);
     for (std::uint32_t t = 0; t < graph.tensors.size(); ++t)
-      if (u.consumers[t].empty() && u.producer[t] != kNoNode) graph.outputs.push_back(TensorId{t});
+      if (u.consumers[t].empty() && u.producer[t] != kNoNode && graph.tensors[t].category != Category::Workspace)
+        graph.outputs.push_back(TensorId{t});
     return graph;
   }
 
@@ -115,6 +116,14 @@ class EveryOperator {
     const auto dropout = forward(Dropout{.ratio = 0.25, .seed = 7}, {x_}, 2);
     backward(DropoutGradient{.ratio = 0.25, .seed = 7}, {dy_, dropout[1]});
     backward(DropoutGradient{.ratio = 0.25, .seed = 7}, {dy_});
+    // Values 0, 1 and 2 are read; 3 and 7 are outputs, 4, 5 and 6 alive together.
+    forward(Steps{.program = {{Binary{BinaryKind::Mul}, {0, 2, kNoValue}, Format{}},
+                              {Cast{Element::F16}, {3, kNoValue, kNoValue}, Format{Element::F16}},
+                              {Binary{BinaryKind::Less}, {0, 1, kNoValue}, Format{Element::Bool}},
+                              {Select{}, {5, 4, 3}, Format{}},
+                              {Sum{}, {6, 1, 2}, Format{}}},
+                  .outputs = {7, 3}},
+            {x_, dy_, b_.scalar(0.5)}, 3);
   }
 
   void unary(UnaryKind kind) {

@@ -18,11 +18,11 @@ struct Network {
   Graph graph{};                         // single works
   std::vector<std::string> gradients{};  // by name
   std::string words{};                   // how it was made
-  bool recomputes = false, has_microbatches = false;
+  bool recomputes = false, has_microbatches = false, fuses_updates = false;
 };
 Network random_network(Draw& draw);
 // A model of the catalogue, trained with AdamW in half precision, as `monet` does it by default.
-Network trained_model(const std::string& model, std::int64_t batch);
+Network trained_model(const std::string& model, std::int64_t batch, bool fuses_updates = false);
 
 // A chip of the library with memories of other sizes, or one made up.
 struct RandomChip {

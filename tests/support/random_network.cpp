@@ -175,17 +175,23 @@ Network random_network(Draw& draw) {
   network.words += fmt::format(" batch {} x {} {} {}", options.microbatches, batch, format, optimizer);
   network = finished(make_training(std::move(forward), options), std::move(network));
   if (draw.below(3) == 0) drop_some(network.graph, network, draw);
-  network.graph = decompose(std::move(network.graph));
+  network.fuses_updates = draw.below(3) == 0;
+  if (network.fuses_updates) network.words += " updates fused";
+  network.graph = decompose(std::move(network.graph), {.fused_updates = network.fuses_updates});
+  // Gradients that an update makes of others for itself alone are in its workspace.
+  if (network.fuses_updates)
+    std::erase_if(network.gradients,
+                  [&](const std::string& name) { return tensor_named(network.graph, name) == kNoTensor; });
   return network;
 }
 
-Network trained_model(const std::string& model, std::int64_t batch) {
+Network trained_model(const std::string& model, std::int64_t batch, bool fuses_updates) {
   TrainingOptions options;
   options.optimizer = parse_optimizer("adamw");
   Graph forward = set_precision(build_model(model, batch), parse_precision("fp16"));
-  Network network{.words = model};
+  Network network{.words = model, .fuses_updates = fuses_updates};
   network = finished(make_training(std::move(forward), options), std::move(network));
-  network.graph = decompose(std::move(network.graph));
+  network.graph = decompose(std::move(network.graph), {.fused_updates = fuses_updates});
   return network;
 }
 

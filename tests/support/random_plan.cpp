@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "monet/graph/order.h"
 #include "monet/graph/saved.h"
 #include "monet/hardware/library.h"
 #include "monet/plan/lanes.h"
-#include "monet/plan/order.h"
 #include "support/random_case.h"
 
 namespace monet::test {
@@ -16,7 +16,7 @@ using plan::Facts;
 // Any order in which the nodes can run.
 std::vector<NodeId> some_order(const Graph& graph, Draw& draw) {
   const Storage storage(graph);
-  const std::vector<std::vector<NodeId>> before = plan::predecessors(graph, storage);
+  const std::vector<std::vector<NodeId>> before = predecessors(graph, storage);
   std::vector<std::vector<NodeId>> after(graph.nodes.size());
   std::vector<std::size_t> waits(graph.nodes.size(), 0);
   std::vector<NodeId> ready, order;
@@ -140,7 +140,7 @@ void spoil(const Graph& graph, const std::vector<Facts>& facts, const plan::Chip
       break;
     default: {  // a reader before who makes what it reads
       const Storage storage(graph);
-      const std::vector<NodeId> before = plan::predecessors(graph, storage)[n];
+      const std::vector<NodeId> before = predecessors(graph, storage)[n];
       if (before.empty()) {
         node.tiles = {{"no_such_loop", 3}};
         break;

@@ -105,9 +105,9 @@ int run_explore(const ExploreCommand& command, const Output& output) {
   if (!output.json && is_any) {
     std::size_t w = 0;
     while (run.found.fronts[w].empty()) ++w;
-    fmt::print("\none of them alone: monet evaluate {} --on {}{} --mode {}\n", request.models[0],
+    fmt::print("\none of them alone: monet evaluate {} --on {}{} --mode {}{}\n", request.models[0],
                run.problem.family->space().chip, flags_of(run, run.found.points[run.found.fronts[w].front()].candidate),
-               request.evaluate.mode);
+               request.evaluate.mode, request.evaluate.fused_updates ? " --updates fused" : "");
   }
   if (interrupt.asked()) return 130;
   return is_any ? 0 : 1;

@@ -185,9 +185,18 @@ void finish(MapRequest& r, const RawMap& raw) {
   r.parameters = settings_of(raw.settings);
 }
 
+// Whether the second of two values is asked for.
+bool is_second(const std::string& flag, const std::string& value, const std::string& first, const std::string& second) {
+  if (value != first && value != second)
+    throw InputError(Diagnostic{.where = flag,
+                                .message = fmt::format("unknown value '{}'", value),
+                                .hint = fmt::format("known: {}, {}", first, second)});
+  return value == second;
+}
+
 struct RawEvaluate {
   RawModel model;
-  std::string iterations, threads, wgrad = "direct";
+  std::string iterations, threads, wgrad = "direct", updates = "steps";
   std::vector<std::string> settings;
 };
 
@@ -195,6 +204,9 @@ struct RawEvaluate {
 void add_evaluate_flags(CLI::App& app, EvaluateRequest& r, RawEvaluate& raw) {
   app.add_option("--mode", r.mode, "training, inference or both")->capture_default_str();
   app.add_option("--wgrad", raw.wgrad, "convolution weight gradients as loop nests (direct) or by im2col")
+      ->capture_default_str();
+  app.add_option("--updates", raw.updates,
+                 "element-wise steps of a weight's update as single nodes (steps) or as one (fused)")
       ->capture_default_str();
   app.add_option("--cache", r.cache, "a file of mappings found before: read if it is there, written with what is new");
   app.add_option("--threads", raw.threads, "mappings searched at once (default: as many as there are cores)");
@@ -213,10 +225,8 @@ void add_evaluate_options(CLI::App& app, EvaluateRequest& r, RawEvaluate& raw) {
 
 void finish(EvaluateRequest& r, const RawEvaluate& raw) {
   finish(r.model, raw.model);
-  if (raw.wgrad != "direct" && raw.wgrad != "im2col")
-    throw InputError(Diagnostic{
-        .where = "--wgrad", .message = fmt::format("unknown value '{}'", raw.wgrad), .hint = "known: direct, im2col"});
-  r.im2col_weight_gradient = raw.wgrad == "im2col";
+  r.im2col_weight_gradient = is_second("--wgrad", raw.wgrad, "direct", "im2col");
+  r.fused_updates = is_second("--updates", raw.updates, "steps", "fused");
   if (!raw.iterations.empty()) r.iterations = positive("--iterations", raw.iterations);
   if (!raw.threads.empty()) r.threads = static_cast<std::size_t>(positive("--threads", raw.threads));
   r.parameters = settings_of(raw.settings);
@@ -292,10 +302,7 @@ int parse_and_run(int argc, char** argv) {
   add_output_options(*graph, output);
   graph->callback([&] {
     finish(graph_command.request.model, raw);
-    if (wgrad != "direct" && wgrad != "im2col")
-      throw InputError(Diagnostic{
-          .where = "--wgrad", .message = fmt::format("unknown value '{}'", wgrad), .hint = "known: direct, im2col"});
-    graph_command.request.im2col_weight_gradient = wgrad == "im2col";
+    graph_command.request.im2col_weight_gradient = is_second("--wgrad", wgrad, "direct", "im2col");
     code = run_graph(graph_command, output);
   });
 
@@ -477,6 +484,7 @@ int parse_and_run(int argc, char** argv) {
                    "a built-in space of chips or a YAML file (docs/explore.md)")
       ->required();
   explore_command.request.evaluate.mode = "both";
+  raw_explore.updates = "fused";
   add_evaluate_flags(*explore, explore_command.request.evaluate, raw_explore);
   explore->get_option("--threads")->description("points evaluated at once (default: as many as there are cores)");
   explore

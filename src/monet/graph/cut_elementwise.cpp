@@ -1,5 +1,6 @@
 // Cutting of work that makes each element from elements at the same place, and of the losses.
 #include "monet/graph/cut_rules.h"
+#include "monet/graph/infer.h"
 
 namespace monet::cutting {
 namespace {
@@ -70,6 +71,20 @@ void rule(const DropoutGradient& op, Cutter& c) {
   DropoutGradient part = op;
   part.part = {c.out(), origin_of(region), {}, {}};
   c.become(part);
+}
+
+// The workspace of a part is the room for its elements. Outputs may be absent: the inputs tell the shape.
+void rule(const Steps& op, Cutter& c) {
+  Shape shape;
+  for (std::size_t i = 0; i < c.inputs(); ++i) shape = broadcast(shape, c.in(i));
+  Region region = c.parallel("A", shape);
+  for (std::size_t i = 0; i < c.inputs(); ++i) c.read(i, broadcast_part(c.in(i), region));
+  for (std::size_t o = 0; o < op.outputs.size(); ++o) c.write(o, region);
+  if (const Shape* const workspace = c.output(op.outputs.size())) {
+    region.axes.push_back({0, workspace->back()});
+    c.write(op.outputs.size(), std::move(region));
+  }
+  c.become(op);
 }
 
 void rule(const NegativeLogLikelihood& op, Cutter& c) {

@@ -103,6 +103,7 @@ void rule(const Select& op, Cutter& c);
 void rule(const Cast& op, Cutter& c);
 void rule(const Dropout& op, Cutter& c);
 void rule(const DropoutGradient& op, Cutter& c);
+void rule(const Steps& op, Cutter& c);
 void rule(const NegativeLogLikelihood& op, Cutter& c);
 void rule(const CrossEntropyGradient& op, Cutter& c);
 void rule(const NegativeLogLikelihoodGradient& op, Cutter& c);

@@ -6,6 +6,7 @@
 
 #include "monet/base/overloaded.h"
 #include "monet/graph/infer_rules.h"
+#include "monet/graph/steps.h"
 
 namespace monet {
 namespace inference {
@@ -56,6 +57,19 @@ Outputs infer_lrn(const Part& part, Outputs same) {
   check_inside({same[0].shape[1]}, part.origin, part.count);
   same[0].shape[1] = part.count[0];
   return same;
+}
+
+Outputs infer_steps(const Steps& op, Operands in) {
+  const std::vector<Tensor> values = step_values(op, in);
+  Outputs out;
+  for (const std::int64_t o : op.outputs)
+    out.push_back({values[static_cast<std::size_t>(o)].shape, values[static_cast<std::size_t>(o)].format, ""});
+  if (const std::int64_t bytes = workspace_bytes(op, in.size()); bytes > 0) {
+    Shape shape = values.back().shape;
+    shape.push_back(bytes);
+    out.push_back({std::move(shape), Format{Element::U8}, "workspace", Category::Workspace});
+  }
+  return out;
 }
 
 }  // namespace inference
@@ -162,6 +176,7 @@ Outputs infer_any(const Op& op, Operands in) {
             if (is_set(o.part)) check_inside(o.part.whole, o.part.origin, need(in, 0).shape);
             return as_first(2);
           },
+          [&](const Steps& o) { return infer_steps(o, in); },
           [&](const Reduce& o) {
             const Tensor& x = unary();
             return Outputs{{reduced(x.shape, o.axes, o.keep), x.format, ""}};

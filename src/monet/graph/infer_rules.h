@@ -44,6 +44,7 @@ Outputs infer_attention(const Attention& op, Operands in);
 Outputs infer_attention_gradient(const AttentionGradient& op, Operands in);
 
 Outputs infer_lrn(const Part& part, Outputs same);
+Outputs infer_steps(const Steps& op, Operands in);
 
 Outputs infer_transpose(const Transpose& op, const Tensor& x);
 Outputs infer_concat(const Concat& op, Operands in);

@@ -6,6 +6,7 @@
 
 #include "monet/base/assert.h"
 #include "monet/base/overloaded.h"
+#include "monet/graph/steps.h"
 
 namespace monet {
 namespace {
@@ -361,6 +362,34 @@ bool is_contiguous_part(const Shape& part, const Shape& whole, const Ints& steps
   return true;
 }
 
+VectorWork lower_vector(const Graph& g, const Node& node);
+
+// All that the steps do, one after the other: what one makes for the next goes through the core's memory, too.
+void lower_steps(VectorBuilder& v, const Graph& g, const Node& node, const Steps& op) {
+  std::vector<const Tensor*> operands;
+  for (const TensorId t : node.inputs) operands.push_back(&g[t]);
+  Graph values;  // by number
+  values.tensors = step_values(op, operands);
+  VectorWork& w = v.work();
+  w.iteration = values.tensors.back().shape;
+  w.reduced.assign(w.iteration.size(), false);
+  w.reads.clear();
+  w.writes.clear();
+  for (std::size_t i = 0; i < op.program.size(); ++i) {
+    Node step;
+    step.op = whole_op(op.program[i].op);
+    for (const std::int32_t in : op.program[i].inputs)
+      if (in != kNoValue) step.inputs.push_back(TensorId{static_cast<std::uint32_t>(in)});
+    step.outputs = {TensorId{static_cast<std::uint32_t>(operands.size() + i)}};
+    const VectorWork one = lower_vector(values, step);
+    v.functions(one.functions, 1);
+    w.reads.insert(w.reads.end(), one.reads.begin(), one.reads.end());
+    // The first operand of the next step comes in on the first way again (cost/vector.h).
+    if (one.reads.size() % 2 == 1) w.reads.push_back({0, one.reads.back().format});
+    w.writes.insert(w.writes.end(), one.writes.begin(), one.writes.end());
+  }
+}
+
 VectorWork lower_vector(const Graph& g, const Node& node) {
   VectorBuilder v(g, node);
   VectorWork& w = v.work();
@@ -390,6 +419,7 @@ VectorWork lower_vector(const Graph& g, const Node& node) {
             v.per_element({{F::Multiply, 1}, {F::Select, 1}});
             if (node.inputs.size() < 2 || node.inputs[1] == kNoTensor) v.per_element({{F::Random, 1}, {F::Compare, 1}});
           },
+          [&](const Steps& op) { lower_steps(v, g, node, op); },
           [&](const Reduce& op) { lower_reduce(v, op); },
           [&](const Pool& op) {
             const auto window = static_cast<std::uint64_t>(elements(op.kernel));

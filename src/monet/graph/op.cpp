@@ -85,6 +85,7 @@ std::vector<Op> make_prototypes() {
                 Op{Cast{}},
                 Op{Dropout{}},
                 Op{DropoutGradient{}},
+                Op{Steps{}},
                 Op{Lrn{}},
                 Op{LrnGradient{}},
                 Op{Softmax{}},
@@ -127,6 +128,21 @@ bool Op::operator==(const Op& other) const {
   return static_cast<const OpKinds&>(*this) == static_cast<const OpKinds&>(other);
 }
 
+std::optional<StepOp> step_op(const Op& op) {
+  return std::visit(
+      []<class Family>(const Family& family) -> std::optional<StepOp> {
+        if constexpr (std::is_constructible_v<StepOp, const Family&>)
+          return family;
+        else
+          return std::nullopt;
+      },
+      op);
+}
+
+Op whole_op(const StepOp& op) {
+  return std::visit([](const auto& family) { return Op{family}; }, op);
+}
+
 std::string_view operator_name(const Op& op) {
   using R = std::string_view;
   return std::visit(overloaded{
@@ -140,6 +156,7 @@ std::string_view operator_name(const Op& op) {
                         [](const Cast&) -> R { return "cast"; },
                         [](const Dropout&) -> R { return "dropout"; },
                         [](const DropoutGradient&) -> R { return "dropout_gradient"; },
+                        [](const Steps&) -> R { return "steps"; },
                         [](const Reduce& o) -> R { return at(kReduce, o.kind); },
                         [](const Pool& o) -> R { return at(kPool, o.kind); },
                         [](const PoolGradient& o) -> R { return at(kPoolGradient, o.kind); },

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "monet/graph/op_elementwise.h"
+#include "monet/graph/op_field.h"
 #include "monet/numeric/format.h"
 
 // The operators of a graph: about thirty families, each a plain struct. A family with kinds is printed by its kind
@@ -14,23 +16,6 @@
 // Operand lists are given as (inputs) -> (outputs); operands in [brackets] may be absent (kNoTensor).
 
 namespace monet {
-
-template <class Class, class Member>
-struct Field {
-  std::string_view name;
-  Member Class::*member;
-};
-template <class Class, class Member>
-Field(std::string_view, Member Class::*) -> Field<Class, Member>;
-
-using Ints = std::vector<std::int64_t>;
-
-// Set where an operator makes a part of what a larger one makes and must know where the part stands, because its
-// numbers depend on it (cut.h makes these). Empty: the operator is whole. The families say what each list means.
-struct Part {
-  Ints whole, origin, first, count;
-  bool operator==(const Part&) const = default;
-};
 
 // ---- Loop nests ----
 
@@ -62,127 +47,6 @@ struct Conv {
                       Field{"groups", &Conv::groups},         Field{"extent", &Conv::extent}};
   }
   bool operator==(const Conv&) const = default;
-};
-
-// ---- Element-wise ----
-
-enum class UnaryKind {
-  Relu,
-  LeakyRelu /*a: slope*/,
-  Gelu /*erf*/,
-  GeluTanh,
-  Silu,
-  Sigmoid,
-  Tanh,
-  HardSwish,
-  HardSigmoid /*a·x+b*/,
-  Clip /*[a, b]*/,
-  Erf,
-  Exp,
-  Log,
-  Sqrt,
-  Rsqrt,
-  Reciprocal,
-  Neg,
-  Abs,
-  Square,
-  Sin,
-  Cos,
-  Softplus,
-  Sign,
-  Floor,
-  Ceil,
-  Round,
-  Not,
-  IsFinite,
-};
-// (x) -> (y, [mask]); the mask says where the slope is the larger one, for the kinds that can keep it.
-struct Unary {
-  UnaryKind kind = UnaryKind::Relu;
-  double a = 0, b = 0;
-  static constexpr auto fields() { return std::tuple{Field{"a", &Unary::a}, Field{"b", &Unary::b}}; }
-  bool operator==(const Unary&) const = default;
-};
-
-enum class Source { Input, Output, Mask };  // what a gradient is computed from
-// (dy, saved) -> dx, where saved is the forward node's input, output or mask.
-struct UnaryGradient {
-  UnaryKind kind = UnaryKind::Relu;
-  double a = 0, b = 0;
-  Source from = Source::Input;
-  static constexpr auto fields() {
-    return std::tuple{Field{"a", &UnaryGradient::a}, Field{"b", &UnaryGradient::b},
-                      Field{"from", &UnaryGradient::from}};
-  }
-  bool operator==(const UnaryGradient&) const = default;
-};
-
-enum class BinaryKind {
-  Add,
-  Sub,
-  Mul,
-  Div,
-  Pow,
-  Max,
-  Min,
-  Mod,
-  ExpDifference /*exp(a-b)*/,
-  Equal,
-  Less,
-  LessEqual,
-  Greater,
-  GreaterEqual,
-  And,
-  Or,
-  Xor,
-};
-// (a, b) -> y, broadcast
-struct Binary {
-  BinaryKind kind = BinaryKind::Add;
-  static constexpr auto fields() { return std::tuple{}; }
-  bool operator==(const Binary&) const = default;
-};
-
-// (a, b, …) -> y = a + b + …, broadcast
-struct Sum {
-  static constexpr auto fields() { return std::tuple{}; }
-  bool operator==(const Sum&) const = default;
-};
-
-// (condition, a, b) -> y, broadcast
-struct Select {
-  static constexpr auto fields() { return std::tuple{}; }
-  bool operator==(const Select&) const = default;
-};
-
-// (x) -> y
-struct Cast {
-  Element to = Element::F32;
-  static constexpr auto fields() { return std::tuple{Field{"to", &Cast::to}}; }
-  bool operator==(const Cast&) const = default;
-};
-
-// (x) -> (y, [mask]). Kept elements are scaled by 1/(1-ratio). The mask is a function of (seed, step, element
-// index): it can be drawn again instead of being kept. `part`: shape of the whole tensor, and where x begins in it.
-struct Dropout {
-  double ratio = 0.5;
-  std::int64_t seed = 0;
-  Part part{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"ratio", &Dropout::ratio}, Field{"seed", &Dropout::seed}, Field{"part", &Dropout::part}};
-  }
-  bool operator==(const Dropout&) const = default;
-};
-// (dy, [mask]) -> dx; without the mask it is drawn again from the seed, for a `part` as Dropout does
-struct DropoutGradient {
-  double ratio = 0.5;
-  std::int64_t seed = 0;
-  Part part{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"ratio", &DropoutGradient::ratio}, Field{"seed", &DropoutGradient::seed},
-                      Field{"part", &DropoutGradient::part}};
-  }
-  bool operator==(const DropoutGradient&) const = default;
 };
 
 // ---- Reductions, pooling, normalisation ----
@@ -558,9 +422,9 @@ struct Fallback {
 };
 
 using OpKinds =
-    std::variant<MatMul, Conv, Unary, UnaryGradient, Binary, Sum, Select, Cast, Dropout, DropoutGradient, Reduce, Pool,
-                 PoolGradient, Norm, NormGradient, NormPart, Lrn, LrnGradient, Softmax, SoftmaxGradient, Attention,
-                 AttentionGradient, CrossEntropy, NegativeLogLikelihood, CrossEntropyGradient,
+    std::variant<MatMul, Conv, Unary, UnaryGradient, Binary, Sum, Select, Cast, Dropout, DropoutGradient, Steps, Reduce,
+                 Pool, PoolGradient, Norm, NormGradient, NormPart, Lrn, LrnGradient, Softmax, SoftmaxGradient,
+                 Attention, AttentionGradient, CrossEntropy, NegativeLogLikelihood, CrossEntropyGradient,
                  NegativeLogLikelihoodGradient, View, Transpose, Expand, Concat, Split, Slice, Place, Pad, PadGradient,
                  Gather, ScatterAdd, Trilu, Unfold, Fill, Iota, Fallback>;
 
@@ -576,6 +440,10 @@ struct Op : OpKinds {
   ~Op();
   bool operator==(const Op&) const;
 };
+
+// An operator as a step, if it can be one, and back.
+std::optional<StepOp> step_op(const Op& op);
+Op whole_op(const StepOp& op);
 
 // "relu", "reduce_sum", "conv_weight_gradient", …
 std::string_view operator_name(const Op& op);

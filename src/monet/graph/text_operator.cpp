@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <tuple>
 #include <type_traits>
 
@@ -24,6 +25,15 @@ std::string value_text(const Part& v) {
   return to_string(v.whole) + to_string(v.origin) + to_string(v.first) + to_string(v.count);
 }
 std::string value_text(const std::string& v) { return quoted(v); }
+std::string value_text(const std::vector<Step>& program) {
+  std::string text = "[";
+  for (const Step& step : program) {
+    const auto end = std::find(step.inputs.begin(), step.inputs.end(), kNoValue);
+    text += fmt::format("{}{} {}({})", text.size() > 1 ? ", " : "", to_string(step.format),
+                        operator_text(whole_op(step.op)), fmt::join(step.inputs.begin(), end, ","));
+  }
+  return text + "]";
+}
 template <class Enum>
 requires std::is_enum_v<Enum> std::string value_text(Enum v) { return std::string(name(v)); }
 
@@ -34,6 +44,22 @@ bool same(const T& a, const T& b) {
 bool same(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
 // ---- Reading ----
+
+// The operator of the name that is next, its fields at their defaults.
+const Op& read_prototype(LineReader& line) {
+  const std::size_t offset = line.offset();
+  const std::string next = line.next();
+  const std::string_view word = line.word();
+  const std::vector<Op>& known = operator_prototypes();
+  const auto it = std::find_if(known.begin(), known.end(), [&](const Op& op) { return operator_name(op) == word; });
+  if (it != known.end()) return *it;
+  std::vector<std::string> names;
+  for (const Op& op : known) names.emplace_back(operator_name(op));
+  throw Fault{offset, fmt::format("unknown operator {}", next), did_you_mean(word, names)};
+}
+
+template <class Family>
+void read_fields(LineReader& line, std::string_view operator_name, Family& family);
 
 std::vector<std::string> all_names(Source) { return names_up_to(Source::Mask); }
 std::vector<std::string> all_names(PadMode) { return names_up_to(PadMode::Edge); }
@@ -61,6 +87,38 @@ void read_value(LineReader& line, std::string_view field, Part& value) {
 }
 void read_value(LineReader& line, std::string_view field, std::string& value) {
   value = line.string(fmt::format("'{}'", field));
+}
+// [f32 mul(0,1), f16 cast{to=f16}(2), …]; a step is no program, so nothing nests.
+void read_value(LineReader& line, std::string_view field, std::vector<Step>& value) {
+  line.expect("[", fmt::format("before the list '{}'", field));
+  if (line.take("]")) return;
+  do {
+    Step& step = value.emplace_back();
+    const std::size_t format_offset = line.offset();
+    const std::string next = line.next();
+    const std::string_view text = line.format();
+    const std::optional<Format> format = parse_format(text);
+    if (!format)
+      throw Fault{format_offset, fmt::format("a step begins with the format of its result, not with {}", next),
+                  word_hint(text.substr(0, text.find('/')), names_up_to(Element::Bit))};
+    step.format = *format;
+    const std::size_t offset = line.offset();
+    const Op& prototype = read_prototype(line);
+    const std::optional<StepOp> op = step_op(prototype);
+    if (!op) throw Fault{offset, fmt::format("{} cannot be a step", operator_name(prototype)), ""};
+    step.op = *op;
+    if (line.take("{")) std::visit([&](auto& family) { read_fields(line, operator_name(prototype), family); }, step.op);
+    const std::size_t inputs_offset = line.offset();
+    const Ints inputs = line.integers("(", ")", "the step's values");
+    for (const std::int64_t i : inputs)
+      if (i < 0 || i > std::numeric_limits<std::int32_t>::max())
+        throw Fault{inputs_offset, fmt::format("there is no value {}", i), "they are counted from 0"};
+    if (inputs.size() > step.inputs.size())
+      throw Fault{inputs_offset, fmt::format("a step reads at most {} values", step.inputs.size()), ""};
+    std::transform(inputs.begin(), inputs.end(), step.inputs.begin(),
+                   [](std::int64_t i) { return static_cast<std::int32_t>(i); });
+  } while (line.take(","));
+  line.expect("]", "or ',' after a step");
 }
 template <class Enum>
 requires std::is_enum_v<Enum>
@@ -119,18 +177,9 @@ std::string operator_text(const Op& op) {
 }
 
 Op read_operator(LineReader& line) {
-  const std::size_t offset = line.offset();
-  const std::string next = line.next();
-  const std::string_view word = line.word();
-  const std::vector<Op>& known = operator_prototypes();
-  const auto it = std::find_if(known.begin(), known.end(), [&](const Op& op) { return operator_name(op) == word; });
-  if (it == known.end()) {
-    std::vector<std::string> names;
-    for (const Op& op : known) names.emplace_back(operator_name(op));
-    throw Fault{offset, fmt::format("unknown operator {}", next), did_you_mean(word, names)};
-  }
-  Op op = *it;
-  if (line.take("{")) std::visit([&](auto& family) { read_fields(line, word, family); }, op);
+  Op op = read_prototype(line);
+  const std::string_view name = operator_name(op);
+  if (line.take("{")) std::visit([&](auto& family) { read_fields(line, name, family); }, op);
   return op;
 }
 

@@ -34,6 +34,10 @@ Arrays<T> apply(const Dropout& op, const Call<T>& call);
 template <class T>
 Array<T> apply(const DropoutGradient& op, const Call<T>& call);
 
+// steps.cpp
+template <class T>
+Arrays<T> apply(const Steps& op, const Call<T>& call);
+
 // reduce.cpp
 template <class T>
 Array<T> apply(const Reduce& op, const Call<T>& call);

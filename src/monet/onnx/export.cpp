@@ -7,8 +7,10 @@
 #include <optional>
 #include <unordered_set>
 
+#include "monet/base/assert.h"
 #include "monet/base/diagnostic.h"
 #include "monet/base/overloaded.h"
+#include "monet/graph/steps.h"
 #include "monet/interpret/initial.h"
 #include "monet/onnx/export_rules.h"
 
@@ -150,6 +152,7 @@ class Exporter {
                        scope.refuse(fmt::format("'{}' is not a standard ONNX operator MONET knows", op.type),
                                     "rewrite the node before exporting");
                      },
+                     [&](const Steps&) { MONET_ASSERT(false, "programs are expanded first"); },
                      [&](const auto& op) { write(op, scope); },
                  },
                  node.op);
@@ -196,7 +199,8 @@ std::string export_onnx(const Graph& graph, const ExportOptions& options, const 
     throw InputError(Diagnostic{.message = fmt::format("opset {} is not supported", options.opset),
                                 .hint = "use one from 17 to 21"});
   const Values<double> none;
-  return exporting::Exporter(graph, options, values ? *values : none).run();
+  const Graph single = expand_steps(graph);
+  return exporting::Exporter(single, options, values ? *values : none).run();
 }
 
 }  // namespace monet

@@ -9,12 +9,12 @@
 #include <unordered_map>
 
 #include "monet/base/nearest.h"
+#include "monet/graph/order.h"
 #include "monet/graph/saved.h"
 #include "monet/graph/storage.h"
 #include "monet/plan/default_groups.h"
 #include "monet/plan/defaults.h"
 #include "monet/plan/lanes.h"
-#include "monet/plan/order.h"
 
 namespace monet::plan {
 namespace {

@@ -139,10 +139,13 @@ double DefaultCuts::blocks(NodeId node, const std::vector<std::int64_t>& across,
                            const std::vector<std::int64_t>& parts) const {
   const Facts& facts = facts_[node.index()];
   double sum = 0;
+  // What a fused update writes lies where the old value does, in the blocks of all who read that.
+  const bool is_update = std::holds_alternative<Steps>(graph_[node].op);
   const auto add = [&](const std::vector<TensorId>& tensors, const std::vector<OperandFacts>& operands) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (tensors[i] == kNoTensor) continue;
-      std::vector<std::int64_t> cuts = cuts_[tensors[i].index()];
+      const TensorId old = graph_[tensors[i]].overwrites;
+      std::vector<std::int64_t> cuts = cuts_[(is_update && old != kNoTensor ? old : tensors[i]).index()];
       cuts.resize(graph_[tensors[i]].shape.size(), 1);
       for (std::size_t l = 0; l < parts.size(); ++l)
         if (const int axis = operands[i].axes[l]; axis >= 0 && across[l] * parts[l] > 1) {

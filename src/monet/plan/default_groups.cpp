@@ -28,9 +28,12 @@ class Grouping {
   std::vector<NodeId> producer_;  // by tensor
 };
 
+// A fused update is no part of a group for the numbers that it has in common with all others.
 bool Grouping::reads_from(NodeId node, const std::vector<std::size_t>& group_of, std::size_t group) const {
+  const std::int64_t least = std::holds_alternative<Steps>(graph_[node].op) ? 2 : 1;
   const auto is_from = [&](TensorId t) {
-    return t != kNoTensor && producer_[t.index()] != kNoNode && group_of[producer_[t.index()].index()] == group;
+    return t != kNoTensor && producer_[t.index()] != kNoNode && group_of[producer_[t.index()].index()] == group &&
+           elements(graph_[t].shape) >= least;
   };
   return std::any_of(graph_[node].inputs.begin(), graph_[node].inputs.end(), is_from);
 }

@@ -171,6 +171,22 @@ const TileBytes& Defaults::least_bytes(NodeId node) const {
   return *known;
 }
 
+// The part of each operand of a fused update that takes room of its own while the next tile is fetched: none of an old
+// value in whose place the new one is written, half of the workspace, which the next tile does not have yet.
+Defaults::Parts Defaults::own_room(NodeId id) const {
+  const Node& node = graph_[id];
+  Parts parts{std::vector<double>(node.inputs.size(), 1), std::vector<double>(node.outputs.size(), 1)};
+  const Steps* const steps = std::get_if<Steps>(&node.op);
+  if (steps == nullptr) return parts;
+  for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+    if (o == steps->outputs.size()) parts.outputs[o] = kRoom;
+    if (node.outputs[o] == kNoTensor) continue;
+    const auto old = std::find(node.inputs.begin(), node.inputs.end(), graph_[node.outputs[o]].overwrites);
+    if (old != node.inputs.end()) parts.inputs[static_cast<std::size_t>(old - node.inputs.begin())] = 0;
+  }
+  return parts;
+}
+
 // What the largest tile takes in the stores of the first core, and those of other cores that share a store and have
 // parts of their own. Operands of which not even one step fits flow past.
 Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts) const {
@@ -184,17 +200,18 @@ Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::
   const TileBytes& fewest = least_bytes(node);
   std::map<StoreId, double> sums;
   const auto add = [&](const std::vector<OperandFacts>& operands, const std::vector<double>& all,
-                       const std::vector<double>& one) {
+                       const std::vector<double>& one, const std::vector<double>& own) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const StoreId store = chip_.store(choice.cores[0], operands[i].slot);
       if (store == chip_.machine.home && chip_.home_is_offchip) continue;
       if (operands[i].is_looked_up || one[i] > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes))
         continue;
-      sums[store] += all[i] * parts_in_store(choice, operands[i]);
+      sums[store] += all[i] * own[i] * parts_in_store(choice, operands[i]);
     }
   };
-  add(facts.inputs, bytes.inputs, fewest.inputs);
-  add(facts.outputs, bytes.outputs, fewest.outputs);
+  const Parts own = own_room(node);
+  add(facts.inputs, bytes.inputs, fewest.inputs, own.inputs);
+  add(facts.outputs, bytes.outputs, fewest.outputs, own.outputs);
   Load load{.inputs = bytes.inputs, .outputs = bytes.outputs};
   for (const auto& [store, sum] : sums)
     load.overflow += std::max(0.0, sum - kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes));
@@ -218,8 +235,12 @@ Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::
     for (std::size_t i = 0; i < moved.size(); ++i)
       if (tensors[i] != kNoTensor) moved[i] = with_bursts(regions[i], graph_[tensors[i]].shape, moved[i]);
   };
-  count(part.inputs, graph_[node].inputs, load.moved_in = load.inputs);
-  count(part.outputs, graph_[node].outputs, load.moved_out = load.outputs);
+  load.moved_in = load.inputs;
+  load.moved_out = load.outputs;
+  // What a fused update shares with others lies in their blocks anyway, and its states can lie as its tiles are.
+  if (std::holds_alternative<Steps>(graph_[node].op)) return load;
+  count(part.inputs, graph_[node].inputs, load.moved_in);
+  count(part.outputs, graph_[node].outputs, load.moved_out);
   return load;
 }
 

@@ -40,6 +40,10 @@ class Defaults {
   std::vector<std::int64_t> core_parts(NodeId node, const NodeChoice& choice) const;
   double parts_in_store(const NodeChoice& choice, const OperandFacts& operand) const;
   const TileBytes& least_bytes(NodeId node) const;
+  struct Parts {
+    std::vector<double> inputs{}, outputs{};
+  };
+  Parts own_room(NodeId node) const;
   Load load(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts) const;
   double traffic(NodeId node, const Load& load, const std::vector<std::int64_t>& parts,
                  const std::vector<std::uint32_t>& order) const;

@@ -112,7 +112,8 @@ Facts facts_of(const Graph& graph, const Node& node) {
     // Input, weight, and what the sums begin with.
     if (facts.is_nest) operand.slot = i == 0 ? Slot::Input : i == 1 ? Slot::Weight : Slot::Output;
     if (operand.is_there) operand.bits = bits_per_element(graph[node.inputs[i]].format);
-    if (operand.is_there && vector != nullptr) {
+    // Of a program every operand is read, and its work reads what its steps make as well.
+    if (operand.is_there && vector != nullptr && !std::holds_alternative<Steps>(node.op)) {
       const std::uint64_t read = vector->reads[present++].elements;
       operand.is_read = read > 0;
       const Tensor& tensor = graph[node.inputs[i]];

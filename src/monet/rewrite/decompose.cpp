@@ -13,6 +13,7 @@
 #include "monet/graph/builder.h"
 #include "monet/graph/lower.h"
 #include "monet/rewrite/dead_nodes.h"
+#include "monet/rewrite/fuse_updates.h"
 
 namespace monet {
 namespace {
@@ -334,6 +335,9 @@ class Decomposer {
 
 }  // namespace
 
-Graph decompose(Graph graph, const DecomposeOptions& options) { return Decomposer(std::move(graph), options).run(); }
+Graph decompose(Graph graph, const DecomposeOptions& options) {
+  graph = Decomposer(std::move(graph), options).run();
+  return options.fused_updates ? fuse_updates(std::move(graph)) : graph;
+}
 
 }  // namespace monet

@@ -9,9 +9,9 @@
 #include "monet/base/assert.h"
 #include "monet/base/diagnostic.h"
 #include "monet/base/parallel.h"
+#include "monet/graph/order.h"
 #include "monet/graph/saved.h"
 #include "monet/plan/default_groups.h"
-#include "monet/plan/order.h"
 #include "monet/search/savings.h"
 #include "monet/solve/partition.h"
 
@@ -136,7 +136,7 @@ plan::Plan Checkpointing::plan(const Subject& subject, const solve::Choices& dec
   for (std::uint32_t n = 0; n < subject.graph.nodes.size(); ++n)
     if (const auto at = group_of.find(subject.graph.nodes[n].name); at != group_of.end())
       groups[at->second].push_back(n);
-  const std::vector<std::vector<NodeId>> before = plan::predecessors(subject.graph, *subject.storage);
+  const std::vector<std::vector<NodeId>> before = predecessors(subject.graph, *subject.storage);
   std::vector<plan::Order> orders;
   for (const plan::Group& g : as_it_is.groups) orders.push_back(g.order);
   for (const plan::ChosenGroup& added : plan::default_groups(subject.graph, subject.facts, before)) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "monet/graph/order.h"
 #include "monet/graph/storage.h"
 #include "monet/plan/default_groups.h"
 #include "monet/plan/facts.h"
-#include "monet/plan/order.h"
 #include "monet/solve/partition.h"
 
 namespace monet::search {
@@ -29,7 +29,7 @@ class Building {
       : graph_(graph), facts_(facts), chip_(chip), rules_(rules), storage_(graph), uses_(uses(graph)) {}
 
   FusionGraph run() {
-    const std::vector<std::vector<NodeId>> before = plan::predecessors(graph_, storage_);
+    const std::vector<std::vector<NodeId>> before = predecessors(graph_, storage_);
     out_.index_of.assign(graph_.nodes.size(), kNobody);
     for (const std::vector<NodeId>& nodes : units(before)) {
       for (const NodeId n : nodes) out_.index_of[n.index()] = static_cast<std::uint32_t>(out_.nodes.size());
@@ -209,7 +209,7 @@ std::vector<std::vector<NodeId>> with_movement(const Graph& graph, const FusionG
     for (const std::uint32_t u : groups[g])
       for (const NodeId n : fusion.nodes[u].nodes) group_of[n.index()] = g;
   const Storage storage(graph);
-  const std::vector<std::vector<NodeId>> before = plan::predecessors(graph, storage);
+  const std::vector<std::vector<NodeId>> before = predecessors(graph, storage);
   for (std::size_t i = graph.nodes.size(); i-- > 0;)
     for (const NodeId p : before[i])
       if (fusion.index_of[p.index()] == kNobody) group_of[p.index()] = std::min(group_of[p.index()], group_of[i]);

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "monet/base/parallel.h"
-#include "monet/plan/order.h"
+#include "monet/graph/order.h"
 #include "monet/solve/partition.h"
 
 namespace monet::search {
@@ -18,7 +18,7 @@ class Refinement {
   Refinement(const Setting& setting, const Subject& subject, const FusionRules& rules, const RefineOptions& options)
       : setting_(setting), subject_(subject), rules_(rules), options_(options) {
     setting_.costs.threads = 1;
-    const std::vector<std::vector<NodeId>> before = plan::predecessors(subject.graph, *subject.storage);
+    const std::vector<std::vector<NodeId>> before = predecessors(subject.graph, *subject.storage);
     for (std::uint32_t i = 0; i < before.size(); ++i)
       for (const NodeId p : before[i]) edges_.push_back({p.value, i});
   }

@@ -92,6 +92,7 @@ void apply_rule(Rule& r) {
           [&](const Fallback& op) {
             refuse(r.node, op.type, "freeze what stands before it with --train, or replace the operator");
           },
+          [&](const Steps&) { refuse(r.node, "steps", "differentiate before steps are fused"); },
           [&](const UnaryGradient&) { refuse_gradient(); },
           [&](const DropoutGradient&) { refuse_gradient(); },
           [&](const PoolGradient&) { refuse_gradient(); },

@@ -230,6 +230,7 @@ class Planner {
                    [&](const PadGradient&) { nothing(); },
                    [&](const ScatterAdd&) { nothing(); },
                    [&](const Unfold&) { nothing(); },
+                   [&](const Steps&) { nothing(); },
                    [&](const Fallback&) { nothing(); },
                },
                Op{node(i).op});

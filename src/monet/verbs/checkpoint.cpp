@@ -214,11 +214,10 @@ class Checkpointer {
     run_.warnings.insert(run_.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
     run_.inputs = prepared.inputs;
     for (const DocumentInput& input : document_inputs(*run_.loaded)) run_.inputs.push_back(input);
-    const search::CheckpointOptions options{
-        .decompose = {.im2col_weight_gradient = request_.evaluate.im2col_weight_gradient},
-        .allowed = allowed_by(request_.decide),
-        .least_share = request_.least_share,
-        .threads = request_.evaluate.threads};
+    const search::CheckpointOptions options{.decompose = single_works(request_.evaluate),
+                                            .allowed = allowed_by(request_.decide),
+                                            .least_share = request_.least_share,
+                                            .threads = request_.evaluate.threads};
     also_ = also_by(request_.also);
     search::WayOptions ways{.limits = also_.limits,
                             .tiles = also_.tiles,

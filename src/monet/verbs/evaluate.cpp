@@ -7,7 +7,6 @@
 #include "monet/base/nearest.h"
 #include "monet/plan/lanes.h"
 #include "monet/plan/plan_file.h"
-#include "monet/rewrite/decompose.h"
 #include "monet/verbs/cost_cache.h"
 #include "monet/verbs/hardware.h"
 #include "monet/verbs/plan_input.h"
@@ -24,7 +23,7 @@ void evaluate_mode(const EvaluateRequest& request, const std::string& mode, cost
   std::vector<std::string> layers;
   for (const Node& node : out.prepared.graph.nodes)
     if (node.phase == Phase::Forward) layers.push_back(node.name);
-  out.graph = decompose(std::move(out.prepared.graph), {.im2col_weight_gradient = request.im2col_weight_gradient});
+  out.graph = decompose(std::move(out.prepared.graph), single_works(request));
   out.storage = std::make_unique<Storage>(out.graph);
   out.facts = plan::facts_of(out.graph);
   const hardware::Hardware& hardware = run.loaded.hardware;
@@ -55,6 +54,10 @@ void evaluate_mode(const EvaluateRequest& request, const std::string& mode, cost
 }
 
 }  // namespace
+
+DecomposeOptions single_works(const EvaluateRequest& request) {
+  return {.im2col_weight_gradient = request.im2col_weight_gradient, .fused_updates = request.fused_updates};
+}
 
 ModelRequest model_for(const EvaluateRequest& request, const std::string& mode) {
   ModelRequest asked = request.model;

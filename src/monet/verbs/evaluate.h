@@ -12,6 +12,7 @@
 #include "monet/hardware/load.h"
 #include "monet/plan/decide.h"
 #include "monet/report/document.h"
+#include "monet/rewrite/decompose.h"
 #include "monet/schedule/evaluation.h"
 #include "monet/verbs/prepare.h"
 
@@ -28,6 +29,7 @@ struct EvaluateRequest {
   std::string plan{};                                             // a plan, or a Stream mapping file
   std::string stacks{};                                           // fused groups as Stream's scripts word them
   bool im2col_weight_gradient = false;
+  bool fused_updates = false;  // one node for all element-wise steps of a weight's update
   std::int64_t iterations = 1;
   std::string cache{};      // a file of mappings found before; does not change the result
   std::size_t threads = 0;  // does not change the result
@@ -61,6 +63,9 @@ struct EvaluateRun {
 constexpr std::uint64_t kTileLabels = 20'000;
 // How evaluations price tiles.
 schedule::CostOptions default_costs(cost::Cache& cache, std::size_t threads);
+
+// How the request wants its graph in single works.
+DecomposeOptions single_works(const EvaluateRequest& request);
 
 // The model as a mode needs it: an inference has no gradients, and goes by running statistics.
 ModelRequest model_for(const EvaluateRequest& request, const std::string& mode);

@@ -167,6 +167,7 @@ Json options_json(const EvaluateRequest& r) {
       .set("plan", r.plan)
       .set("stacks", r.stacks)
       .set("wgrad", r.im2col_weight_gradient ? "im2col" : "direct")
+      .set("updates", r.fused_updates ? "fused" : "steps")
       .set("iterations", r.iterations)
       .set("quirks", Json::array());
 }
@@ -198,9 +199,11 @@ EvaluateRequest evaluate_request_of(const std::string& result_json, const std::s
   take("mode", r.mode);
   take("plan", r.plan);
   take("stacks", r.stacks);
-  std::string wgrad;
+  std::string wgrad, updates;
   take("wgrad", wgrad);
+  take("updates", updates);
   r.im2col_weight_gradient = wgrad == "im2col";
+  r.fused_updates = updates == "fused";
   m.batch = s.integer("batch", {.least = 1});
   m.microbatches = s.integer("microbatches", {.least = 1}).value_or(1);
   m.recompute_per_consumer = s.boolean("recompute_per_consumer").value_or(false);

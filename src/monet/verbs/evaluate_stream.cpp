@@ -40,6 +40,7 @@ void check_request(const EvaluateRequest& r) {
   check(r.model.microbatches != 1, "--microbatches", "Stream's model has no gradients to accumulate");
   check(r.iterations != 1, "--iterations", "Stream's model has one iteration");
   check(r.im2col_weight_gradient, "--wgrad", "Stream's model has no gradients");
+  check(r.fused_updates, "--updates", "Stream's model has no updates");
   check(!r.cache.empty(), "--cache", "Stream's costs are not kept");
   if (is_onnx(r.model.model)) {
     check(r.model.fold_batch_norm, "--fold-batch-norm", "Stream takes the nodes of an ONNX file as they are");

@@ -108,8 +108,8 @@ search::Workload workload_of(const ExploreRequest& request, const std::string& m
         if (std::none_of(problem.inputs.begin(), problem.inputs.end(),
                          [&](const DocumentInput& other) { return other.path == input.path; }))
           problem.inputs.push_back(input);
-      out.variants.push_back(std::make_unique<search::Subject>(
-          decompose(std::move(prepared.graph), {.im2col_weight_gradient = asked.im2col_weight_gradient})));
+      out.variants.push_back(
+          std::make_unique<search::Subject>(decompose(std::move(prepared.graph), single_works(asked))));
       out.samples.push_back(static_cast<double>(batch.value_or(1)));
     }
   return out;

@@ -11,7 +11,6 @@
 #include "monet/base/file.h"
 #include "monet/base/nearest.h"
 #include "monet/base/sha256.h"
-#include "monet/rewrite/decompose.h"
 #include "monet/verbs/cost_cache.h"
 #include "monet/verbs/hardware.h"
 #include "monet/verbs/plan_input.h"
@@ -114,9 +113,7 @@ class Fusing {
     std::vector<std::string> layers;
     for (const Node& node : prepared.graph.nodes)
       if (node.phase == Phase::Forward) layers.push_back(node.name);
-    const search::Subject subject(
-        decompose(std::move(prepared.graph), {.im2col_weight_gradient = request_.evaluate.im2col_weight_gradient}),
-        model.saved);
+    const search::Subject subject(decompose(std::move(prepared.graph), single_works(request_.evaluate)), model.saved);
     const search::Setting setting{run_.chip, run_.loaded.hardware, costs_};
 
     const search::Evaluated alone = price(setting, subject, "one by one", one_by_one(subject));

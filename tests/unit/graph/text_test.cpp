@@ -151,6 +151,10 @@ T another(const T& value) {
     return {3, -1, std::numeric_limits<std::int64_t>::min()};
   else if constexpr (std::is_same_v<T, Part>)
     return {{3, 4}, {}, {-1}, {0, 5}};
+  else if constexpr (std::is_same_v<T, std::vector<Step>>)
+    return {{Unary{UnaryKind::Clip, -1, 0.1}, {3, kNoValue, kNoValue}, Format{Element::F8E4M3, 1, 32, 8}},
+            {Cast{Element::Bit}, {0, kNoValue, kNoValue}, Format{Element::Bit}},
+            {Select{}, {4, 0, 7}, Format{}}};
   else if constexpr (std::is_same_v<T, std::string>)
     return "a \"b\", {c}\n";
   else

@@ -82,6 +82,7 @@ void add_whole_cases(std::vector<ExportCase>& cases) {
   clipped.loss_scaling = true;
   clipped.microbatches = 2;
   cases.push_back(named("mlp_clipped", iteration(build_model(mlp, 4), clipped)));
+  cases.push_back(named("mlp_fused", decompose(iteration(build_model(mlp, 4), clipped), {.fused_updates = true})));
   const Graph images = iteration(build_model(resnet, 4), with(OptimizerKind::Momentum));
   cases.push_back(named("resnet18", images));
   cases.push_back(named("resnet18_decomposed", decompose(images, {.im2col_weight_gradient = true})));

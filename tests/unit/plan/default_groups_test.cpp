@@ -7,11 +7,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "monet/graph/order.h"
 #include "monet/graph/storage.h"
 #include "monet/hardware/library.h"
 #include "monet/models/catalogue.h"
-#include "monet/plan/order.h"
 #include "monet/rewrite/decompose.h"
+#include "monet/rewrite/precision.h"
 #include "monet/training/train.h"
 
 namespace monet::plan {
@@ -70,6 +71,29 @@ TEST(DefaultGroups, SumsOfARowAreNoBarrier) {
     whole += reductions >= 2 && nests == 1 ? 1 : 0;
   }
   EXPECT_GT(whole, 0u);
+}
+
+TEST(DefaultGroups, FusedUpdatesShareNoGroupForTheNumbersTheyShare) {
+  const Graph graph = decompose(make_training(build_model("mlp", 1), {.clip_norm = 1}).graph, {.fused_updates = true});
+  std::vector<ChosenGroup> groups;
+  const auto group = group_by_name(graph, &groups);
+  EXPECT_EQ(groups[group.at("layers.1.weight.update")].nodes.size(), 1u);
+  EXPECT_NE(group.at("layers.0.weight.update"), group.at("layers.2.weight.update"));
+}
+
+// 24 bytes an element: gradient and new weight in f16, three states in f32 that are written where they were read, and
+// half of 16 bytes of workspace. Half of 128 KiB holds 2,730 of them, so that 2^20 are cut into 2^9 parts.
+TEST(DefaultCuts, FusedUpdatesFillHalfOfTheStore) {
+  const Graph forward = set_precision(build_model("mlp:in=1024,hidden=1024,layers=1", 1), Element::F16);
+  const Graph graph = decompose(make_training(forward, {}).graph, {.fused_updates = true});
+  const Chip chip = chip_of(hardware::find_hardware("edge_tpu_hda").hardware);
+  const Decided decided = decide(graph, facts_of(graph), chip, {});
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.nodes[n].name != "layers.0.weight.update") continue;
+    std::int64_t tiles = 1;
+    for (const LoopSplit& split : decided.nodes[n].tiles) tiles *= split.parts;
+    EXPECT_EQ(tiles, 512);
+  }
 }
 
 TEST(DefaultGroups, EveryNodeOnceAndAfterWhatItWaitsFor) {

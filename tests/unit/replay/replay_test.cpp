@@ -38,7 +38,7 @@ links:
   - {bus: all, bits_per_cycle: 64, energy: 0.1 pJ/bit}
 )";
 
-Graph two_convolutions() {
+Graph two_convolutions(bool fuses_updates) {
   Builder b("two");
   const TensorId x = b.source("x", {2, 3, 9, 8}, Format{}, Category::Input);
   const TensorId first = models::conv(b, "first", x, {.channels = 4, .kernel = 3});
@@ -48,7 +48,7 @@ Graph two_convolutions() {
   b.graph().outputs = {models::linear(b, "classes", mean, 3)};
   TrainingOptions options;
   options.optimizer = parse_optimizer("momentum");
-  return decompose(make_training(std::move(b).finish(), options).graph);
+  return decompose(make_training(std::move(b).finish(), options).graph, {.fused_updates = fuses_updates});
 }
 
 // Rows with halos on two cores, a sum over samples shared by both, another one in parts.
@@ -63,8 +63,8 @@ plan::Plan a_plan() {
 
 class ReplayTest : public testing::Test {
  protected:
-  ReplayTest()
-      : graph_(two_convolutions()),
+  explicit ReplayTest(bool fuses_updates = false)
+      : graph_(two_convolutions(fuses_updates)),
         storage_(graph_),
         facts_(plan::facts_of(graph_)),
         hardware_(hardware::parse_hardware(kChip, "two_cores.yaml").hardware),
@@ -127,6 +127,39 @@ TEST_F(ReplayTest, ComputesWhatTheInterpreterComputes) {
   EXPECT_TRUE(
       std::any_of(tiled_.tiles.begin(), tiled_.tiles.end(), [](const TileInfo& t) { return t.is_combination; }));
   EXPECT_TRUE(std::any_of(tiled_.tiles.begin(), tiled_.tiles.end(), [](const TileInfo& t) { return !t.is_first; }));
+}
+
+class FusedUpdates : public ReplayTest {
+ protected:
+  FusedUpdates() : ReplayTest(true) {}
+};
+
+TEST_F(FusedUpdates, AWorkspaceIsThereWhileItsTileRunsAndNeverMoves) {
+  const Replayed got = carry_out();
+  for (const Fault& fault : got.faults) ADD_FAILURE() << fault.time << ": " << fault.what;
+  EXPECT_TRUE(agrees(got));
+  std::vector<bool> is_workspace(tiled_.blocks.size(), false);
+  for (const Node& node : graph_.nodes)
+    if (std::holds_alternative<Steps>(node.op))
+      for (std::size_t b = 0; b < tiled_.blocks.size(); ++b)
+        is_workspace[b] = is_workspace[b] || tiled_.blocks[b].tensor == node.outputs.back();
+  for (const Transfer& x : timeline_.transfers) EXPECT_FALSE(is_workspace[x.block.index()]);
+  std::vector<const TileTime*> tile_of(tiled_.blocks.size(), nullptr);
+  for (std::size_t t = 0; t < timeline_.tiles.size(); ++t) {
+    const Tile& tile = tiled_.problem.tiles[t];
+    for (std::uint32_t i = tile.first_use; i < tile.first_use + tile.uses; ++i)
+      tile_of[tiled_.problem.uses[i].block.index()] = &timeline_.tiles[t];
+  }
+  std::size_t stays = 0;
+  for (const Stay& stay : timeline_.stays) {
+    if (!is_workspace[stay.block.index()]) continue;
+    ++stays;
+    EXPECT_TRUE(is_on_chip(stay));
+    EXPECT_EQ(stay.from, tile_of[stay.block.index()]->start);
+    EXPECT_EQ(stay.to, tile_of[stay.block.index()]->end);
+  }
+  EXPECT_GE(stays, 4u);  // two convolutions, a layer and its bias
+  EXPECT_EQ(stays, static_cast<std::size_t>(std::count(is_workspace.begin(), is_workspace.end(), true)));
 }
 
 TEST_F(ReplayTest, KeepsWhatTilesMakeIfAsked) {

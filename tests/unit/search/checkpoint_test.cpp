@@ -51,6 +51,20 @@ TEST(Checkpointing, ForgetsWhatItIsToldTo) {
   EXPECT_LT(saved(rebuilt), saved(kept));
 }
 
+TEST(Checkpointing, FusesTheUpdatesOfEveryDecision) {
+  const OnChip f("mlp:in=16,hidden=8,layers=3,classes=4", "fusemax", {.decompose = {.fused_updates = true}});
+  const std::size_t count = f.search->activations().size();
+  const solve::Choices none(count, 0), all(count, 1);
+  for (const solve::Choices& decision : {none, all}) {
+    const Graph g = f.search->subject(decision).graph;
+    EXPECT_EQ(std::count_if(g.nodes.begin(), g.nodes.end(),
+                            [](const Node& n) { return std::holds_alternative<Steps>(n.op); }),
+              8);  // four layers, each with a bias
+  }
+  const OnChip steps("mlp:in=16,hidden=8,layers=3,classes=4", "fusemax");
+  EXPECT_LT(f.search->figures(all).tiles, steps.search->figures(all).tiles);
+}
+
 TEST(Checkpointing, GivesTheFiguresOfAPlainEvaluation) {
   const OnChip f("resnet18:image=32,classes=10,width=8", "tpu_like_quad_core");
   const std::size_t count = f.search->activations().size();

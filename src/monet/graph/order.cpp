@@ -1,8 +1,8 @@
-#include "monet/plan/order.h"
+#include "monet/graph/order.h"
 
 #include <algorithm>
 
-namespace monet::plan {
+namespace monet {
 
 std::vector<std::vector<NodeId>> predecessors(const Graph& graph, const Storage& storage) {
   struct Access {
@@ -49,4 +49,4 @@ std::vector<std::vector<NodeId>> predecessors(const Graph& graph, const Storage&
   return before;
 }
 
-}  // namespace monet::plan
+}  // namespace monet
