@@ -393,7 +393,7 @@ int parse_and_run(int argc, char** argv) {
 
   FuseCommand fuse_command;
   RawEvaluate raw_fuse;
-  std::string fuse_limit, fuse_evaluations, fuse_time;
+  std::string fuse_limit, fuse_evaluations, fuse_time, fuse_seed;
   CLI::App* fuse = app.add_subcommand("fuse", "the best fusion of an iteration's operators on a chip");
   add_evaluate_options(*fuse, fuse_command.request.evaluate, raw_fuse);
   fuse->get_option("--plan")->description(
@@ -412,6 +412,7 @@ int parse_and_run(int argc, char** argv) {
   fuse->add_option("--place-objective", fuse_command.request.place_objective,
                    "what --place makes small: latency, energy or edp (default: as --objective, else latency)");
   fuse->add_option("--evaluations", fuse_evaluations, "with --refine or --place: at most so many each (default 200)");
+  fuse->add_option("--seed", fuse_seed, "of --place ga (default 1)");
   fuse->add_option("--time", fuse_time, "seconds; then the best found so far is given");
   fuse->add_option("--out", fuse_command.out, "write result.json and plan.yaml (for evaluate --plan) into this folder");
   add_output_options(*fuse, output);
@@ -422,6 +423,7 @@ int parse_and_run(int argc, char** argv) {
           static_cast<std::uint32_t>(std::min<std::int64_t>(positive("--limit", fuse_limit), 1'000));
     if (!fuse_evaluations.empty())
       fuse_command.request.evaluations = static_cast<std::size_t>(positive("--evaluations", fuse_evaluations));
+    if (!fuse_seed.empty()) fuse_command.request.seed = static_cast<std::uint64_t>(positive("--seed", fuse_seed));
     if (!fuse_time.empty()) fuse_command.request.seconds = seconds("--time", fuse_time);
     code = run_fuse(fuse_command, output);
   });

@@ -227,7 +227,8 @@ class Fusing {
                      .hint = fmt::format("at most {}; or --place local", search::kMostPlacements)});
     for (const std::uint16_t count : placement.choices()) out.layers += count > 1 ? 1 : 0;
     const std::size_t most = is_exact ? static_cast<std::size_t>(placement.decisions()) : request_.evaluations;
-    out.found = search::place(placement, {.method = out.method, .search = options_for(objective, most)});
+    out.found =
+        search::place(placement, {.method = out.method, .search = options_for(objective, most), .seed = request_.seed});
     search::Evaluated best = price(setting, subject, "placed", placement.plan(out.found.decision));
     run_.best = run_.variants.size() - 1;
     return best;

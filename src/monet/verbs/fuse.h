@@ -23,6 +23,7 @@ struct FuseRequest {
   std::string place{};            // local, ga, exact; empty: cores by default
   std::string place_objective{};  // latency, energy, edp; empty: energy if that is the objective, else latency
   std::size_t evaluations = 200;  // of refine, and of place
+  std::uint64_t seed = 1;         // of place, ga
   std::optional<double> seconds{};
   Watch watch{};
 };

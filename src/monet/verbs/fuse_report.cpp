@@ -122,6 +122,7 @@ Json options_json(const FuseRequest& request) {
       .set("refine", request.refine)
       .set("place", request.place.empty() ? "none" : request.place)
       .set("place_objective", request.place_objective.empty() ? Json() : Json(request.place_objective))
+      .set("seed", request.seed)
       .set("evaluations", request.evaluations);
 }
 
