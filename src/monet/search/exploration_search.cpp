@@ -73,14 +73,16 @@ class Collector {
   std::vector<Score> common_;
 };
 
-// Batch by batch, as long as there are more and there is time.
+// Batch by batch, as long as there are more and there is time. At the end of a batch hands are idle: many of them get
+// larger ones.
 Explored run_all(const Exploration& exploration, const ExplorationSearchOptions& options,
                  const std::function<bool(Candidate&)>& next) {
   Collector collector(exploration, options);
+  const std::size_t size = std::max(kBatch, kBatch / 4 * options.hands);
   for (bool has_more = true; has_more && !options.deadline.is_over();) {
     std::vector<Candidate> batch;
     Candidate one;
-    while (batch.size() < kBatch && (has_more = next(one))) batch.push_back(one);
+    while (batch.size() < size && (has_more = next(one))) batch.push_back(one);
     if (collector.run(batch) < batch.size()) break;
   }
   if (options.deadline.is_over()) collector.out.end = solve::Nsga2End::Stopped;

@@ -54,6 +54,7 @@ struct ExplorationSearchOptions {
   Deadline deadline{};
   TaskRunner run{};
   std::size_t threads = 0;                         // for bounds; do not change the result
+  std::size_t hands = 1;                           // tasks that `run` does at once; do not change it, either
   std::function<void(const Explored&)> observe{};  // after every batch
 };
 
