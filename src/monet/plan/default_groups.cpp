@@ -91,8 +91,10 @@ std::vector<ChosenGroup> Grouping::run() const {
     // Steps of one update that begin with the same gradient belong together, too.
     std::size_t group = joins ? last : kNone;
     const bool is_step = graph_.nodes[i].phase == Phase::Update && facts.kind == WorkClass::Elementwise;
+    const std::vector<TensorId>& outputs = graph_.nodes[i].outputs;
+    const auto made = std::find_if(outputs.begin(), outputs.end(), [](TensorId t) { return t != kNoTensor; });
     const auto is_whole = [&](TensorId t) {
-      return t != kNoTensor && elements(graph_[t].shape) == elements(graph_[graph_.nodes[i].outputs[0]].shape);
+      return t != kNoTensor && made != outputs.end() && elements(graph_[t].shape) == elements(graph_[*made].shape);
     };
     for (const TensorId t : graph_.nodes[i].inputs)
       if (group == kNone && is_step && is_whole(t) && read_in[t.index()] != kNone && read_in[t.index()] >= last &&

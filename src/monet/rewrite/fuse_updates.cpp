@@ -31,10 +31,9 @@ class UpdateFusion {
     const Storage storage(g_);
     before_ = predecessors(g_, storage);
     for (const TensorId t : g_.outputs) stays_[t.index()] = true;
-    for (const Node& node : g_.nodes)
-      for (const TensorId t : node.holds) stays_[t.index()] = true;
     for (std::size_t t = 0; t < g_.tensors.size(); ++t)
       if (g_.tensors[t].overwrites != kNoTensor) stays_[t] = true;
+    wait_for_holders(storage);
     find_steps(storage);
     find_weights();
     find_stages();
@@ -56,6 +55,22 @@ class UpdateFusion {
   }
 
  private:
+  // Who holds a tensor runs after it is made and before it is overwritten, as if it were read.
+  void wait_for_holders(const Storage& storage) {
+    std::vector<std::vector<NodeId>> holders(g_.tensors.size());  // by root
+    for (std::uint32_t n = 0; n < g_.nodes.size(); ++n) {
+      for (const TensorId t : g_.nodes[n].holds) {
+        stays_[t.index()] = true;
+        holders[storage.root(t).index()].push_back(NodeId{n});
+        if (const NodeId by = uses_.producer[t.index()]; by != kNoNode) before_[n].push_back(by);
+      }
+      for (const TensorId t : g_.nodes[n].outputs)
+        if (t != kNoTensor && g_[t].overwrites != kNoTensor)
+          for (const NodeId holder : holders[storage.root(t).index()])
+            if (holder != NodeId{n}) before_[n].push_back(holder);
+    }
+  }
+
   void find_steps(const Storage& storage) {
     std::vector<bool> is_overwritten(g_.tensors.size(), false), has_new_value(g_.tensors.size(), false);
     for (std::uint32_t t = 0; t < g_.tensors.size(); ++t)
@@ -71,7 +86,8 @@ class UpdateFusion {
       is_step_.push_back(node.phase == Phase::Update && !node.barrier && node.holds.empty() &&
                          step_op(node.op).has_value() && node.inputs.size() <= Step{}.inputs.size() &&
                          std::all_of(node.inputs.begin(), node.inputs.end(), is_safe) && node.outputs.size() == 1 &&
-                         elements(g_[node.outputs[0]].shape) > 1 && !is_overwritten[node.outputs[0].index()]);
+                         node.outputs[0] != kNoTensor && elements(g_[node.outputs[0]].shape) > 1 &&
+                         !is_overwritten[node.outputs[0].index()]);
   }
 
   // Steps that one weight's update consists of have the same number.

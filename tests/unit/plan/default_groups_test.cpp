@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "monet/graph/builder.h"
 #include "monet/graph/order.h"
 #include "monet/graph/storage.h"
 #include "monet/hardware/library.h"
@@ -79,6 +80,17 @@ TEST(DefaultGroups, FusedUpdatesShareNoGroupForTheNumbersTheyShare) {
   const auto group = group_by_name(graph, &groups);
   EXPECT_EQ(groups[group.at("layers.1.weight.update")].nodes.size(), 1u);
   EXPECT_NE(group.at("layers.0.weight.update"), group.at("layers.2.weight.update"));
+}
+
+TEST(DefaultGroups, AStepMayHaveNoFirstOutput) {
+  Builder b("mask");
+  const TensorId x = b.source("x", {8, 16}, Format{}, Category::Input);
+  const TensorId w = b.source("w", {16, 16}, Format{}, Category::Weight);
+  const TensorId y = b.one(MatMul{}, {x, w}, "y");
+  b.phase = Phase::Update;
+  b.graph().outputs = b.add_wanted(Unary{UnaryKind::Relu}, {y}, "mask", {false, true});
+  b.graph().outputs.erase(b.graph().outputs.begin());
+  EXPECT_EQ(group_by_name(b.graph()).size(), 2u);
 }
 
 // 24 bytes an element: gradient and new weight in f16, three states in f32 that are written where they were read, and

@@ -77,6 +77,14 @@ TEST(FuseUpdates, WhatOthersReadStaysAnOutput) {
             "w.update{mul sub}(g k w)->a b holder");
 }
 
+TEST(FuseUpdates, WhatIsHeldIsNotOverwrittenBefore) {
+  EXPECT_EQ(fused("update w.a = mul(g, k) -> a : f32[4]\n"
+                  "update holder = neg(a) -> c : f32[4] holds(w)\n"
+                  "update w.b = sub(w, a) -> b : f32[4] weight overwrites(w)\n"
+                  "output b, c\n"),
+            "w.a holder w.b");
+}
+
 TEST(FuseUpdates, WhatNobodyReadsStaysAnOutput) {
   EXPECT_EQ(fused("update w.a = mul(g, k) -> a : f32[4]\n"
                   "update w.b = sub(w, a) -> b : f32[4] weight overwrites(w)\n"
@@ -155,6 +163,10 @@ TEST(FuseUpdates, LeavesSingleWhatItCannotHold) {
                   "update w.c = mul(b, k) -> c : f32[4] weight overwrites(w)\n"
                   "output c\n"),
             "same w.a w.update{add mul}(a g k)->c");
+  EXPECT_EQ(fused("update a = neg(g) -> _\n"
+                  "update w.b = sub(w, g) -> b : f32[4] weight overwrites(w)\n"
+                  "output b\n"),
+            "a w.b");
   EXPECT_EQ(fused("backward a = mul(g, k) -> a : f32[4]\n"
                   "update w.b = sub(w, a) -> b : f32[4] weight overwrites(w)\n"
                   "output b\n"),
