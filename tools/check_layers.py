@@ -38,7 +38,8 @@ ROOMS = {
     "search": (9, "base numeric work solve graph hardware cost rewrite plan schedule"),
     "report": (10, "base numeric work graph hardware cost plan schedule"),
     "verbs": (11, "base numeric solve store work graph hardware cost interpret onnx models training rewrite plan schedule replay search report"),
-    "cli": (12, "base numeric solve store work graph hardware cost interpret onnx models training rewrite plan schedule replay search report verbs"),
+    "mpi": (12, "base cost search report verbs"),
+    "cli": (13, "base numeric solve store work graph hardware cost interpret onnx models training rewrite plan schedule replay search report verbs mpi"),
 }
 
 # First part of a third-party include: rooms whose .cpp files may have it.
@@ -51,6 +52,7 @@ THIRD_PARTY = {
     "zlib.h": {"base"},
     "coin": {"solve"},
     "sqlite3.h": {"store"},
+    "mpi.h": {"mpi"},
 }
 
 # Headers that exist to let a third-party header in, for their own room only.

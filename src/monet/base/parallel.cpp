@@ -8,9 +8,12 @@
 
 namespace monet {
 
+std::size_t threads_for(std::size_t asked) {
+  return asked > 0 ? asked : std::max(1u, std::thread::hardware_concurrency());
+}
+
 void parallel_for(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {
-  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
-  threads = std::min(threads, count);
+  threads = std::min(threads_for(threads), count);
   if (threads <= 1) {
     for (std::size_t i = 0; i < count; ++i) work(i);
     return;

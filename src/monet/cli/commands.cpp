@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <new>
 
 #include "monet/base/file.h"
 #include "monet/cli/clock.h"
@@ -136,6 +137,21 @@ void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
 }
 
 void print_errors(const InputError& error) { print_diagnostics(error.diagnostics()); }
+
+int report_failure() {
+  try {
+    throw;
+  } catch (const InputError& error) {
+    print_errors(error);
+    return 2;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "monet: error: out of memory (a smaller batch, or fewer layers, may fit)\n");
+    return 1;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "monet: error: {}\n", error.what());
+    return 2;
+  }
+}
 
 int run_models(const std::string& name, const Output& output) {
   const Clock clock;

@@ -2,12 +2,39 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
 #include "monet/base/file.h"
+#include "monet/base/parallel.h"
 #include "monet/cli/clock.h"
 #include "monet/cli/interrupt.h"
 #include "monet/cli/status_line.h"
+#include "monet/mpi/explore_ranks.h"
 
 namespace monet::cli {
+namespace {
+
+int run_count(const ExploreRequest& request, const Output& output, const Clock& clock) {
+  const ExploreProblem problem = explore_problem(request);
+  const SpaceCount count = count_space(problem, request);
+  fmt::print("{}", output.json ? dump(Document{"explore", problem.inputs, options_json(request), json(count),
+                                               clock.seconds(), threads_for(request.evaluate.threads)})
+                               : text(count, problem));
+  return count.valid > 0 ? 0 : 1;
+}
+
+void write_explored(const ExploreRun& run, const std::string& folder, const std::string& document) {
+  make_folder(folder + "/chips");
+  for (const std::vector<std::uint32_t>& front : run.found.fronts)
+    for (const std::uint32_t i : front)
+      write_file(fmt::format("{}/chips/{}.yaml", folder, i), chip_yaml(run, run.found.points[i].candidate));
+  write_file(folder + "/points.csv", csv(run));
+  write_file(folder + "/result.json", document);
+}
+
+}  // namespace
 
 int run_fuse(const FuseCommand& command, const Output& output) {
   const Clock clock;
@@ -66,49 +93,50 @@ int run_checkpoint(const CheckpointCommand& command, const Output& output) {
   return run.found.front.empty() ? 1 : 0;
 }
 
-int run_explore(const ExploreCommand& command, const Output& output) {
+int run_explore(const ExploreCommand& command, const Output& output, const mpi::Launch& launch) {
   const Clock clock;
-  const Interrupt interrupt;
-  Progress progress;
+  const Interrupt interrupt(launch.ranks > 1);
   ExploreRequest request = command.request;
-  request.watch = {.deadline = Deadline(request.seconds, &interrupt.asked()), .progress = &progress};
-  if (command.count) {
-    const ExploreProblem problem = explore_problem(request);
-    const SpaceCount count = count_space(problem, request);
-    fmt::print("{}", output.json ? dump(Document{"explore", problem.inputs, options_json(request), json(count),
-                                                 clock.seconds()})
-                                 : text(count, problem));
-    return count.valid > 0 ? 0 : 1;
+  if (command.count) return launch.rank == 0 ? run_count(request, output, clock) : 0;
+  std::optional<mpi::Ranks> ranks;
+  ExploreRun run;
+  std::optional<mpi::Crew> crew;  // goes before what it works on, and tells the other ranks, whatever happens
+  std::size_t rank_count = 1;
+  if (launch.ranks > 1) {
+    ranks.emplace();
+    request.evaluate.threads = mpi::threads_of(*ranks, request.evaluate.threads);
+    const mpi::Link link = ranks->link();
+    rank_count = link.ranks;
+    if (link.rank > 0) {
+      mpi::serve_explore(*ranks, request);
+      return 0;
+    }
+    crew.emplace(link);
   }
+  Progress progress;
+  request.watch = {.deadline = Deadline(request.seconds, &interrupt.asked()), .progress = &progress};
   if (!command.out.empty()) {
     make_folder(command.out);
     request.store = command.out + "/points.sqlite";
   }
-  const ExploreRun run = [&] {
+  {
     const StatusLine status(progress, request.watch.deadline, output.quiet);
-    return explore(request, explore_problem(request));
-  }();
+    run = crew ? mpi::explore_by(*crew, request) : explore(request, explore_problem(request));
+  }
   if (!output.quiet) print_diagnostics(run.problem.warnings);
-  const std::string document =
-      dump(Document{"explore", run.problem.inputs, options_json(request), json(run, request), clock.seconds()});
-  bool is_any = false;
-  for (const std::vector<std::uint32_t>& front : run.found.fronts) is_any = is_any || !front.empty();
-  if (!command.out.empty()) {
-    make_folder(command.out + "/chips");
-    for (const std::vector<std::uint32_t>& front : run.found.fronts)
-      for (const std::uint32_t i : front)
-        write_file(fmt::format("{}/chips/{}.yaml", command.out, i), chip_yaml(run, run.found.points[i].candidate));
-    write_file(command.out + "/points.csv", csv(run));
-    write_file(command.out + "/result.json", document);
-  }
+  const std::string document = dump(Document{"explore", run.problem.inputs, options_json(request), json(run, request),
+                                             clock.seconds(), threads_for(request.evaluate.threads), rank_count});
+  if (!command.out.empty()) write_explored(run, command.out, document);
   fmt::print("{}", output.json ? document : text(run, request));
-  if (!output.json && is_any) {
-    std::size_t w = 0;
-    while (run.found.fronts[w].empty()) ++w;
+  const auto front = std::find_if(run.found.fronts.begin(), run.found.fronts.end(),
+                                  [](const std::vector<std::uint32_t>& f) { return !f.empty(); });
+  const bool is_any = front != run.found.fronts.end();
+  if (!output.json && is_any)
     fmt::print("\none of them alone: monet evaluate {} --on {}{} --mode {}{}\n", request.models[0],
-               run.problem.family->space().chip, flags_of(run, run.found.points[run.found.fronts[w].front()].candidate),
+               run.problem.family->space().chip, flags_of(run, run.found.points[front->front()].candidate),
                request.evaluate.mode, request.evaluate.fused_updates ? " --updates fused" : "");
-  }
+  std::fflush(stdout);  // who ends a job does not wait for long
+  if (crew) mpi::end_explore(*crew, request, run);
   if (interrupt.asked()) return 130;
   return is_any ? 0 : 1;
 }

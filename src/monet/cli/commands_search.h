@@ -1,5 +1,6 @@
 #pragma once
 #include "monet/cli/commands.h"
+#include "monet/mpi/launch.h"
 #include "monet/verbs/checkpoint.h"
 #include "monet/verbs/explore.h"
 #include "monet/verbs/fuse.h"
@@ -26,6 +27,7 @@ struct ExploreCommand {
 
 int run_fuse(const FuseCommand& command, const Output& output);
 int run_checkpoint(const CheckpointCommand& command, const Output& output);
-int run_explore(const ExploreCommand& command, const Output& output);
+// One process, or a rank of several: the first one prints.
+int run_explore(const ExploreCommand& command, const Output& output, const mpi::Launch& launch);
 
 }  // namespace monet::cli

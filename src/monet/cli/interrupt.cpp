@@ -29,18 +29,30 @@ void on_interrupt(int) {
   }
 }
 
-}  // namespace
-
-Interrupt::Interrupt() {
-  interrupted = false;
-  struct sigaction action {};
-  action.sa_handler = on_interrupt;
-  action.sa_flags = SA_RESTART;
-  ::sigemptyset(&action.sa_mask);
-  ::sigaction(SIGINT, &action, nullptr);
+void on_terminate(int) {
+  if (!interrupted.exchange(true)) first_at_ns = now_ns();
 }
 
-Interrupt::~Interrupt() { std::signal(SIGINT, SIG_DFL); }
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+Interrupt::Interrupt(bool terminate) {
+  interrupted = false;
+  handle(SIGINT, on_interrupt);
+  if (terminate) handle(SIGTERM, on_terminate);
+}
+
+Interrupt::~Interrupt() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
 
 const std::atomic<bool>& Interrupt::asked() const { return interrupted; }
 

@@ -5,10 +5,10 @@
 namespace monet::cli {
 
 // While it lives, the first SIGINT only sets a flag, for a search to stop and say what it has; a second one ends the
-// process as ever.
+// process as ever. With `terminate`, SIGTERM sets it, too: that is how mpirun and batch systems end a job.
 class Interrupt {
  public:
-  Interrupt();
+  explicit Interrupt(bool terminate = false);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;

@@ -3,14 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <csignal>
 #include <map>
-#include <new>
 
 #include "monet/base/nearest.h"
 #include "monet/cli/commands.h"
 #include "monet/cli/commands_cost.h"
 #include "monet/cli/commands_evaluate.h"
 #include "monet/cli/commands_search.h"
+#include "monet/mpi/launch.h"
 #include "monet/report/document.h"
 
 namespace {
@@ -250,7 +251,7 @@ void finish(EvaluateRequest& r, const RawEvaluate& raw) {
   throw InputError(std::move(found));
 }
 
-int parse_and_run(int argc, char** argv) {
+int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
   CLI::App app{"MONET models and optimises the training of neural networks on dataflow accelerators."};
   app.set_version_flag("--version", version());
   app.require_subcommand(1);
@@ -527,7 +528,7 @@ int parse_and_run(int argc, char** argv) {
     if (explore->count("--sensitivity") > 0)
       r.sensitivity = explore_sensitivity.empty() ? 0.3 : percent("--sensitivity", explore_sensitivity) / 100;
     if (!explore_tdp.empty()) r.tdp_w = above_zero("--tdp", explore_tdp);
-    code = run_explore(explore_command, output);
+    code = run_explore(explore_command, output, launch);
   });
 
   std::string first_run, second_run;
@@ -585,13 +586,15 @@ int parse_and_run(int argc, char** argv) {
       throw InputError(Diagnostic{.where = "monet",
                                   .message = fmt::format("unknown verb '{}'", argv[1]),
                                   .hint = did_you_mean(argv[1], verbs, "monet --help lists the verbs")});
+    if (std::string_view(argv[1]) != "explore") mpi::refuse_ranks(launch, argv[1]);
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {
     refuse_extras(app);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    std::ostream nowhere(nullptr);
+    return (launch.rank == 0 ? app.exit(error) : app.exit(error, nowhere, nowhere)) == 0 ? 0 : 2;
   }
   return code;
 }
@@ -599,16 +602,14 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit of a file's size is to fail, not to end us
+  const mpi::Launch launch = mpi::launched();
   try {
-    return parse_and_run(argc, argv);
-  } catch (const InputError& error) {
-    print_errors(error);
-    return 2;
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "monet: error: out of memory (a smaller batch, or fewer layers, may fit)\n");
-    return 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "monet: error: {}\n", error.what());
-    return 2;
+    const int code = parse_and_run(argc, argv, launch);
+    return launch.rank == 0 ? code : 0;
+  } catch (...) {
+    // What ails one rank ails all; a code other than 0 would have mpirun end the first one before it has said so.
+    if (launch.rank > 0) return 0;
+    return report_failure();
   }
 }

@@ -55,7 +55,7 @@ std::string dump(const Document& d) {
   for (const DocumentInput& i : d.inputs)
     inputs.set(i.name, Json::object().set("path", i.path).set("sha256", i.sha256));
   Json run = Json::object();
-  run.set("threads", 1).set("ranks", 1).set("elapsed_s", d.elapsed_s).set("host", host_name());
+  run.set("threads", d.threads).set("ranks", d.ranks).set("elapsed_s", d.elapsed_s).set("host", host_name());
   Json document = Json::object();
   document.set("monet", Json::object().set("version", version()).set("command", d.verb))
       .set("inputs", std::move(inputs))

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -23,6 +24,8 @@ struct Document {
   Json options = Json::object();
   Json result = Json::object();
   double elapsed_s = 0;
+  std::size_t threads = 1;  // of a rank
+  std::size_t ranks = 1;
 };
 std::string dump(const Document& document);
 

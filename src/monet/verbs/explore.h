@@ -43,6 +43,8 @@ struct ExploreProblem {
   std::vector<DocumentInput> inputs{};
 };
 ExploreProblem explore_problem(const ExploreRequest& request);  // throws InputError
+// Everything that a result depends on, and nothing that chooses which results there are.
+std::string question_of(const ExploreRequest& request, const ExploreProblem& problem);
 
 // Who runs tasks; `done` is to be told of each as it is finished, one at a time.
 using Workforce = std::function<std::vector<search::TaskResult>(
