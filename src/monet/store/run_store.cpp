@@ -87,8 +87,13 @@ struct RunStore::Database {
       case SQLITE_CORRUPT: refuse_file(path, "the run store is damaged", "choose another --out, or remove the file");
       case SQLITE_FULL:
         refuse_file(path, "the disk is full", "what was saved before is in the file: make room, then --resume");
-      case SQLITE_READONLY:
       case SQLITE_IOERR:
+        // SQLite has no words of its own for a quota or a limit of file sizes.
+        if (sqlite3_extended_errcode(handle) == SQLITE_IOERR_WRITE)
+          refuse_file(path, "a write failed: the disk may be full, or a quota or a limit of file sizes reached",
+                      "what was saved before is in the file: make room, then --resume");
+        [[fallthrough]];
+      case SQLITE_READONLY:
       case SQLITE_CANTOPEN:
         refuse_file(path, fmt::format("cannot be written: {}", message),
                     "what was saved before is in the file: mend it, then --resume");
