@@ -59,7 +59,7 @@ THIRD_PARTY = {
 WRAPPERS = {"onnx/proto.h"}
 
 # In .cpp files only: what the standard library cannot say.
-POSIX = {"unistd.h", "fcntl.h", "sys/stat.h", "sys/resource.h"}
+POSIX = {"unistd.h", "fcntl.h", "sched.h", "sys/stat.h", "sys/resource.h"}
 
 STANDARD = set("""
 algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits

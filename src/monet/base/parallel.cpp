@@ -1,5 +1,7 @@
 #include "monet/base/parallel.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -8,8 +10,13 @@
 
 namespace monet {
 
+// std::thread::hardware_concurrency counts cores that a launcher or a container may have denied us.
 std::size_t threads_for(std::size_t asked) {
-  return asked > 0 ? asked : std::max(1u, std::thread::hardware_concurrency());
+  if (asked > 0) return asked;
+  cpu_set_t cores;
+  if (::sched_getaffinity(0, sizeof cores, &cores) == 0)
+    return static_cast<std::size_t>(std::max(1, CPU_COUNT(&cores)));
+  return std::max(1u, std::thread::hardware_concurrency());  // more cores than the set has room for
 }
 
 void parallel_for(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {
