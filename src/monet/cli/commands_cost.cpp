@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "monet/base/file.h"
+#include "monet/base/parallel.h"
 #include "monet/cli/clock.h"
 #include "monet/cli/interrupt.h"
 #include "monet/cli/status_line.h"
@@ -40,8 +41,8 @@ int run_map(const MapCommand& command, const Output& output) {
     return map_layers(command.request, observer);
   }();
   if (!output.quiet) print_diagnostics(run.warnings);
-  const std::string document =
-      dump(Document{"map", run.inputs, options_json(command.request), json(run), clock.seconds()});
+  const std::string document = dump(Document{"map", run.inputs, options_json(command.request), json(run),
+                                             clock.seconds(), threads_for(command.request.threads)});
   if (!command.out.empty()) {
     make_folder(command.out);
     write_file(command.out + "/result.json", document);

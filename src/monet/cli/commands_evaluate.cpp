@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "monet/base/file.h"
+#include "monet/base/parallel.h"
 #include "monet/cli/clock.h"
 #include "monet/report/trace.h"
 #include "monet/verbs/demo.h"
@@ -38,7 +39,8 @@ int run_evaluate_stream(const EvaluateCommand& command, const Output& output) {
 }
 
 std::string document_of(const EvaluateRun& run, const EvaluateRequest& request, const Clock& clock) {
-  return dump(Document{"evaluate", run.inputs, options_json(request), json(run), clock.seconds()});
+  return dump(Document{"evaluate", run.inputs, options_json(request), json(run), clock.seconds(),
+                       threads_for(request.threads)});
 }
 
 void write_run(const std::string& folder, const EvaluateRun& run, const EvaluateRequest& request,
@@ -79,7 +81,7 @@ int run_sweep(const SweepCommand& command, const Output& output) {
   if (!output.quiet) print_diagnostics(result.warnings);
   const std::string document =
       dump(Document{"sweep", result.inputs, options_json(command.request.base).set("vary", Json(command.request.vary)),
-                    json(result), clock.seconds()});
+                    json(result), clock.seconds(), threads_for(command.request.base.threads)});
   if (!command.out.empty()) {
     make_folder(command.out);
     write_file(command.out + "/points.csv", csv(result));
@@ -109,7 +111,7 @@ int run_verify_schedule(const VerifyScheduleRequest& request, const Output& outp
   if (output.json)
     fmt::print("{}",
                dump(Document{"verify", verified.run.inputs, options_json(request.evaluate).set("seed", request.seed),
-                             json(verified), clock.seconds()}));
+                             json(verified), clock.seconds(), threads_for(request.evaluate.threads)}));
   else
     fmt::print("{}", text(verified, request));
   return verified.agrees ? 0 : 1;

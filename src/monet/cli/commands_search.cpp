@@ -47,7 +47,8 @@ int run_fuse(const FuseCommand& command, const Output& output) {
     return fuse(request);
   }();
   if (!output.quiet) print_diagnostics(run.warnings);
-  const std::string document = dump(Document{"fuse", run.inputs, options_json(request), json(run), clock.seconds()});
+  const std::string document = dump(Document{"fuse", run.inputs, options_json(request), json(run), clock.seconds(),
+                                             threads_for(request.evaluate.threads)});
   if (!command.out.empty()) {
     make_folder(command.out);
     write_file(command.out + "/plan.yaml", run.plan_yaml);
@@ -73,8 +74,8 @@ int run_checkpoint(const CheckpointCommand& command, const Output& output) {
     return checkpoint(request);
   }();
   if (!output.quiet) print_diagnostics(run.warnings);
-  const std::string document =
-      dump(Document{"checkpoint", run.inputs, options_json(request), json(run, request), clock.seconds()});
+  const std::string document = dump(Document{"checkpoint", run.inputs, options_json(request), json(run, request),
+                                             clock.seconds(), threads_for(request.evaluate.threads)});
   if (!command.out.empty()) {
     make_folder(command.out + "/plans");
     for (const std::uint32_t i : run.found.front)
