@@ -10,7 +10,7 @@ build_packages=(cmake ninja-build g++ ccache libfmt-dev libprotobuf-dev libonnx-
 test_packages=(libgtest-dev librapidcheck-dev)
 # Tests that need one of these are skipped by name where it cannot be had.
 oracle_packages=(python3 python3-numpy python3-torch python3-torchvision python3-venv python3-jsonschema clang-14
-                 libclang-rt-14-dev clang-format-14)
+                 libclang-rt-14-dev clang-format-14 libopenmpi-dev openmpi-bin)
 
 missing_of() {
   local package
