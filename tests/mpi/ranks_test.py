@@ -124,6 +124,14 @@ class Refusals(Ranks):
         self.said_once(self.explore("--bogus", ranks=3, exit_code=2)[1], "unknown option '--bogus'")
         self.said_once(self.run_to_end(mpirun(2, MONET, "explore", "--help"))[0], "--space")
 
+    def test_the_launcher_of_another_mpi(self):
+        """Its ranks do not find one another: each would do all of the work."""
+        for rank, code in ((0, 2), (1, 0)):  # the first one speaks
+            run = subprocess.run([MONET, "explore", MODEL, "--space", "few.yaml"], cwd=self.folder, text=True, capture_output=True,
+                                 env={**os.environ, "PMI_SIZE": "2", "PMI_RANK": str(rank)})
+            self.assertEqual((code, ""), (run.returncode, run.stdout))
+            self.assertEqual(rank == 0, "the launcher started 2 ranks, of which MPI knows 1" in run.stderr)
+
     def elsewhere(self, text):
         """The second rank runs in a folder of its own, with its own space."""
         other = self.folder / "other"
@@ -208,7 +216,7 @@ class Deaths(Ranks):
         process = self.started()
         process.kill()
         process.wait()
-        self.check_resumed(ranks=0)
+        self.check_resumed(ranks=0, can_be_done=True)  # ranks notice it within a second
 
     def test_the_launcher_is_interrupted(self):
         process = self.started(ranks=3)
@@ -266,7 +274,7 @@ class WithoutMpi(Ranks):
             run = subprocess.run([MONET, "explore", MODEL, "--space", "few.yaml"], cwd=self.folder, text=True, capture_output=True,
                                  env={**os.environ, "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": str(rank)})
             self.assertEqual((code, ""), (run.returncode, run.stdout))
-            self.assertEqual(rank == 0, "it was built without MPI (start it without mpirun; or install" in run.stderr)
+            self.assertEqual(rank == 0, "but this was built without MPI (start it without mpirun; or install" in run.stderr)
 
 
 def classes():

@@ -104,7 +104,7 @@ int run_explore(const ExploreCommand& command, const Output& output, const mpi::
   std::optional<mpi::Crew> crew;  // goes before what it works on, and tells the other ranks, whatever happens
   std::size_t rank_count = 1;
   if (launch.ranks > 1) {
-    ranks.emplace();
+    ranks.emplace(launch);
     request.evaluate.threads = mpi::threads_of(*ranks, request.evaluate.threads);
     const mpi::Link link = ranks->link();
     rank_count = link.ranks;
@@ -116,6 +116,7 @@ int run_explore(const ExploreCommand& command, const Output& output, const mpi::
   }
   Progress progress;
   request.watch = {.deadline = Deadline(request.seconds, &interrupt.asked()), .progress = &progress};
+  request.hands = threads_for(request.evaluate.threads);
   if (!command.out.empty()) {
     make_folder(command.out);
     request.store = command.out + "/points.sqlite";

@@ -1,4 +1,6 @@
 // In the place of ranks.cpp where there is no MPI to build with.
+#include <fmt/format.h>
+
 #include "monet/base/diagnostic.h"
 #include "monet/mpi/ranks.h"
 
@@ -6,10 +8,10 @@ namespace monet::mpi {
 
 struct Ranks::State {};
 
-Ranks::Ranks() {
+Ranks::Ranks(const Launch& launch) {
   throw InputError(
       Diagnostic{.where = "monet",
-                 .message = "a launcher of MPI started several ranks of it, but it was built without MPI",
+                 .message = fmt::format("the launcher started {} ranks, but this was built without MPI", launch.ranks),
                  .hint = "start it without mpirun; or install libopenmpi-dev and openmpi-bin, then configure and build "
                          "it again: cmake --preset release -DMONET_MPI=ON && cmake --build --preset release"});
 }

@@ -1,9 +1,12 @@
 // The only file that knows MPI.
 #include "monet/mpi/ranks.h"
 
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <list>
+
+#include "monet/base/diagnostic.h"
 
 namespace monet::mpi {
 namespace {
@@ -30,11 +33,18 @@ struct Ranks::State {
   }
 };
 
-Ranks::Ranks() : state_(std::make_unique<State>()) {
+Ranks::Ranks(const Launch& launch) : state_(std::make_unique<State>()) {
   int given = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);  // tasks have threads, which never call MPI
   MPI_Comm_rank(MPI_COMM_WORLD, &state_->rank);
   MPI_Comm_size(MPI_COMM_WORLD, &state_->ranks);
+  if (static_cast<std::size_t>(state_->ranks) < launch.ranks) {  // each would take itself for the only one
+    MPI_Finalize();
+    throw InputError(Diagnostic{
+        .where = "monet",
+        .message = fmt::format("the launcher started {} ranks, of which MPI knows {}", launch.ranks, state_->ranks),
+        .hint = "use the launcher of the MPI that monet was built with; for srun, --mpi=pmix"});
+  }
   MPI_Comm here = MPI_COMM_NULL;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
   MPI_Comm_size(here, &state_->on_host);
@@ -51,7 +61,8 @@ std::size_t Ranks::on_this_host() const { return static_cast<std::size_t>(state_
 Link Ranks::link() {
   Link link{static_cast<std::size_t>(state_->rank), static_cast<std::size_t>(state_->ranks)};
   link.send = [state = state_.get()](std::size_t to, std::string bytes) {
-    State::Sent& s = state->sent.emplace_back(std::move(bytes), MPI_REQUEST_NULL);
+    state->sent.push_back({std::move(bytes), MPI_REQUEST_NULL});
+    State::Sent& s = state->sent.back();
     MPI_Isend(s.bytes.data(), static_cast<int>(s.bytes.size()), MPI_BYTE, static_cast<int>(to), kTag, MPI_COMM_WORLD,
               &s.request);
   };

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "monet/mpi/launch.h"
 #include "monet/mpi/link.h"
 
 namespace monet::mpi {
@@ -10,7 +11,8 @@ namespace monet::mpi {
 // it takes no_ranks.cpp instead.
 class Ranks {
  public:
-  Ranks();   // starts MPI; InputError if this build has none
+  // Starts MPI. InputError if this build has none, or another one than the launcher.
+  explicit Ranks(const Launch& launch);
   ~Ranks();  // ends it: waits for all ranks to come here
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
