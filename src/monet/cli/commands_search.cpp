@@ -116,7 +116,6 @@ int run_explore(const ExploreCommand& command, const Output& output, const mpi::
   }
   Progress progress;
   request.watch = {.deadline = Deadline(request.seconds, &interrupt.asked()), .progress = &progress};
-  request.hands = threads_for(request.evaluate.threads);
   if (!command.out.empty()) {
     make_folder(command.out);
     request.store = command.out + "/points.sqlite";
