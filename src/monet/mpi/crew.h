@@ -32,7 +32,6 @@ class Crew {
 
   // Waits until all are ready. Throws InputError where one cannot work or has another question than this one.
   void assemble(Hello own, RunTask run);
-  std::size_t hands() const;  // threads that work, on all ranks
 
   // Results in the order of the tasks, none for those that were not done before the deadline. `done` is told of each as
   // it comes. A task that fails ends it; of several, the first one's exception is thrown, as without ranks.
@@ -44,6 +43,7 @@ class Crew {
 
  private:
   struct Batch;
+  std::size_t hands() const;  // threads that work, on all ranks
   void hand_out(Batch& batch);
   void give(Batch& batch, std::size_t rank);
   void settle(Batch& batch, std::size_t rank, Done done,
