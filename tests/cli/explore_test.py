@@ -193,7 +193,7 @@ class Explore(Commands):
         self.assertIn("vector.local.area", names)
         self.assertEqual(2 * len(names), len(result["cases"]))
         self.assertIn("what holds if one of", self.ok("explore", MODEL, "--space", "small.yaml", "--sensitivity", "10"))
-        self.assertIn("not below 100", self.refused("explore", MODEL, "--space", "small.yaml", "--sensitivity", "120"))
+        self.assertIn("is not below 100 percent", self.refused("explore", MODEL, "--space", "small.yaml", "--sensitivity", "120"))
 
     def test_no_point_is_possible(self):
         run = self.run_monet("explore", MODEL, "--space", "small.yaml", "--tdp", "0.001")

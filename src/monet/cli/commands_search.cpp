@@ -86,10 +86,10 @@ int run_checkpoint(const CheckpointCommand& command, const Output& output) {
   fmt::print("{}", output.json ? document : text(run, request));
   if (!output.json && !command.out.empty() && !run.found.front.empty())
     fmt::print(
-        "\n{0}/plans has a plan for each point of the front: monet evaluate {1}{4} --on {2} --plan "
+        "\n{0}/plans has a plan for each point of the front: monet evaluate {1}{4} --on {2}{5} --plan "
         "{0}/plans/{3}.yaml\n",
         command.out, request.evaluate.model.model, request.evaluate.hardware, run.found.front.front(),
-        batch_flag(run, request, run.found.front.front()));
+        batch_flag(run, request, run.found.front.front()), request.evaluate.fused_updates ? " --updates fused" : "");
   if (interrupt.asked()) return 130;
   return run.found.front.empty() ? 1 : 0;
 }

@@ -2,15 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <csignal>
-#include <map>
 
 #include "monet/base/nearest.h"
 #include "monet/cli/commands.h"
 #include "monet/cli/commands_cost.h"
 #include "monet/cli/commands_evaluate.h"
 #include "monet/cli/commands_search.h"
+#include "monet/cli/flag_values.h"
 #include "monet/mpi/launch.h"
 #include "monet/report/document.h"
 
@@ -18,61 +17,6 @@ namespace {
 
 using namespace monet;
 using namespace monet::cli;
-
-std::int64_t positive(const std::string& flag, const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1)
-    throw InputError(Diagnostic{.where = flag, .message = fmt::format("'{}' is not a whole number above zero", text)});
-  return value;
-}
-
-double seconds(const std::string& flag, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || value > 1e9)
-    throw InputError(Diagnostic{.where = flag, .message = fmt::format("'{}' is not a number of seconds", text)});
-  return value;
-}
-
-// Bytes: "13000000", "13MB", "12 MiB".
-double above_zero(const std::string& flag, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || value > 1e300)
-    throw InputError(Diagnostic{.where = flag, .message = fmt::format("'{}' is not a number above zero", text)});
-  return value;
-}
-
-double byte_size(const std::string& flag, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  std::string unit(end, text.data() + text.size());
-  std::erase(unit, ' ');
-  const std::map<std::string, double> units{{"", 1},     {"B", 1},         {"kB", 1e3},      {"MB", 1e6},
-                                            {"GB", 1e9}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
-  const auto scale = units.find(unit);
-  if (error != std::errc{} || scale == units.end() || !(value > 0) || value > 1e18)
-    throw InputError(Diagnostic{.where = flag,
-                                .message = fmt::format("'{}' is not a number of bytes", text),
-                                .hint = "as in 13000000, 13MB or 12MiB"});
-  return value * scale->second;
-}
-
-double percent(const std::string& flag, const std::string& text) {
-  const double value = above_zero(flag, text);
-  if (value >= 100)
-    throw InputError(Diagnostic{.where = flag, .message = fmt::format("{} is not below 100 percent", text)});
-  return value;
-}
-
-double share(const std::string& flag, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0) || value > 1)
-    throw InputError(Diagnostic{.where = flag, .message = fmt::format("'{}' is not a number from 0 to 1", text)});
-  return value;
-}
 
 // Strings first, so that bad numbers are reported in our words; converted by `finish`.
 struct RawModel {

@@ -58,15 +58,16 @@ class MonetReader {
     for (std::size_t i = 0; cores->is_map() && i < cores->size(); ++i) {
       const std::string name(cores->key(i).text());
       const std::size_t index = hardware_.cores.size();
-      std::int64_t count = 0;
+      std::optional<std::int64_t> count;
       Core core = read_monet_core((*cores)[i], name, index, block_, context_, count);
-      if (hardware_.cores.size() + static_cast<std::size_t>(count) > kMostCores) {
+      const auto copies = static_cast<std::size_t>(count.value_or(0));
+      if (hardware_.cores.size() + copies > kMostCores) {
         findings_.error(cores->key(i), fmt::format("more than {} cores", kMostCores));
         return;
       }
       places_.note(core_path(index), cores->key(i));
-      if (count > 0) repeated_.push_back({name, index, static_cast<std::size_t>(count)});
-      for (std::int64_t k = 0; k < count; ++k) {
+      if (count) repeated_.push_back({name, index, copies});
+      for (std::size_t k = 0; k < copies; ++k) {
         Core copy = core;
         copy.name = fmt::format("{}_{}", name, k);
         // What is wrong with one is wrong with all, and said of the first.
@@ -74,7 +75,7 @@ class MonetReader {
         if (k > 0) places_.note_copy(hardware_.cores.size(), index);
         hardware_.cores.push_back(std::move(copy));
       }
-      if (count == 0) hardware_.cores.push_back(std::move(core));
+      if (!count) hardware_.cores.push_back(std::move(core));
     }
     for (const Core& core : hardware_.cores) names_.push_back(core.name);
   }

@@ -195,7 +195,7 @@ void read_unrolling(const Value& value, Core& core, config::Findings& findings) 
 }  // namespace
 
 Core read_monet_core(const Value& value, const std::string& name, std::size_t index, const Block& outer,
-                     const Context& context, std::int64_t& count) {
+                     const Context& context, std::optional<std::int64_t>& count) {
   Section s(value, fmt::format("core '{}'", name), Dialect::Strict, *context.findings);
   const Block block = block_of(s, outer);
   Core core{.name = name};
@@ -229,7 +229,7 @@ Core read_monet_core(const Value& value, const std::string& name, std::size_t in
   for (const Value& item : s.list("operator_types"))
     if (std::optional<std::string> type = config::read_text(item, "operator_types", *context.findings))
       core.operator_types.push_back(std::move(*type));
-  count = s.integer("count", {.least = 1, .most = static_cast<std::int64_t>(kMostCores)}).value_or(0);
+  count = s.integer("count", {.least = 0, .most = static_cast<std::int64_t>(kMostCores)});
   s.finish();
   return core;
 }

@@ -49,7 +49,7 @@ struct Context {
 };
 
 Core read_monet_core(const config::Value& value, const std::string& name, std::size_t index, const Block& block,
-                     const Context& context, std::int64_t& count);
+                     const Context& context, std::optional<std::int64_t>& count);
 std::vector<Memory> read_monet_memories(const config::Value& value, const Core& core, std::size_t index,
                                         const Block& block, const Context& context);
 

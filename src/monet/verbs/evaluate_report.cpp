@@ -201,8 +201,9 @@ std::string page(const EvaluateRun& run, const Evaluated& mode, const EvaluateRe
   if (mode.prepared.is_training && !mode.prepared.imported_training)
     options.details.emplace_back("optimizer", mode.prepared.optimizer_name);
   if (!request.plan.empty()) options.details.emplace_back("plan", request.plan);
-  options.command = fmt::format("monet evaluate {} --on {}{}", request.model.model, request.hardware,
-                                mode.mode == "inference" ? " --mode inference" : "");
+  options.command =
+      fmt::format("monet evaluate {} --on {}{}{}", request.model.model, request.hardware,
+                  mode.mode == "inference" ? " --mode inference" : "", request.fused_updates ? " --updates fused" : "");
   return page_html(mode.graph, run.chip, mode.result(), options);
 }
 

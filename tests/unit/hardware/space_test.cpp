@@ -116,6 +116,22 @@ TEST(Space, ThoseOfMonetAreAsPublished) {
   EXPECT_FALSE(edge.point_of({{"x_pes", "3"}}));
 }
 
+TEST(Space, TheTemplateHasAsManyCoresOfEachKindAsWanted) {
+  const Family f(find_space("heterogeneous"));
+  const auto with = [&](std::uint16_t large, std::uint16_t small, std::uint16_t vectors) {
+    Point point(f.free().size(), 0);
+    point[0] = large;
+    point[1] = 2;  // larger than any small one
+    point[3] = small;
+    point[6] = vectors;
+    return f.member(point);
+  };
+  EXPECT_EQ(with(0, 0, 0).reason, "large + small >= 1: 0 < 1");
+  EXPECT_EQ(with(0, 1, 0).hardware->cores.size(), 0u + 2 + 1 + 1);
+  EXPECT_EQ(with(3, 3, 1).hardware->cores.size(), 4u + 8 + 2 + 1);
+  EXPECT_EQ(with(3, 3, 1).hardware->links.size(), 4u * 2 + 8 * 2 + 1);
+}
+
 TEST(Space, LoadsLikeAnyOtherChip) {
   const Family f(find_space("edge_tpu"));
   const Point point{1, 3, 2, 1, 4, 0};
