@@ -58,32 +58,30 @@ ChannelTime::Start ChannelTime::free_from(double rate, double most, double durat
   return start;
 }
 
-void ChannelTime::split(double when, std::uint32_t by) {
-  const Steps::At at = steps_.not_below(when);
-  if (at != steps_.end() && steps_[at].time == when) {
-    if (by != 0) steps_.mark(at).by = by;
-    return;
-  }
-  steps_.insert(at, {when, steps_[steps_.before(at)].used, by});
-}
-
-// Steps of the same height are one.
-void ChannelTime::merge_at(double when) {
-  const Steps::At at = steps_.not_below(when);
-  if (at != steps_.begin() && steps_[steps_.before(at)].used == steps_[at].used) steps_.erase(at);
-}
-
 void ChannelTime::occupy(double start, double end, double rate, std::uint32_t by) {
   if (end <= start) return;
-  split(end, by);
-  split(start, 0);
-  for (Steps::At at = steps_.not_below(start); steps_[at].time < end; at = steps_.next(at)) {
-    Step& step = steps_.change(at);
+  // A step begins at each end; the first one of all begins before `start`.
+  Steps::At first = steps_.not_below(start), last = first;
+  while (last != steps_.end() && steps_[last].time < end) last = steps_.next(last);
+  if (last != steps_.end() && steps_[last].time == end) {
+    steps_.mark(last).by = by;
+  } else {
+    const std::size_t chunks = steps_.size();
+    const Steps::At inserted = steps_.insert(last, {end, steps_[steps_.before(last)].used, by});
+    if (first == last)
+      first = inserted;
+    else if (steps_.size() != chunks)
+      first = steps_.not_below(start);
+  }
+  if (steps_[first].time != start) first = steps_.insert(first, {start, steps_[steps_.before(first)].used, 0});
+  for (last = first; steps_[last].time < end; last = steps_.next(last)) {
+    Step& step = steps_.change(last);
     step.used += rate;
     if (step.used < kRateRounding) step.used = 0;
   }
-  merge_at(end);
-  merge_at(start);
+  // Steps of the same height are one.
+  if (steps_[steps_.before(last)].used == steps_[last].used) steps_.erase(last);
+  if (first != steps_.begin() && steps_[steps_.before(first)].used == steps_[first].used) steps_.erase(first);
 }
 
 }  // namespace monet::schedule

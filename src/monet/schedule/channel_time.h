@@ -32,9 +32,7 @@ class ChannelTime {
   using Steps = Chunks<Step, Range>;
 
   Steps::At step_at(double when) const;
-  void split(double when, std::uint32_t by);
   const Range& range(std::size_t chunk) const;
-  void merge_at(double when);
 
   Steps steps_;  // the first begins at 0, or before the horizon
 };

@@ -25,7 +25,8 @@ Engine::Engine(const Problem& p)
       route_rates_(machine_.routes.size(), 0),
       unit_free_(machine_.units.size()),
       unit_began_(machine_.units.size(), std::deque<double>(static_cast<std::size_t>(p.prefetch), 0.0)),
-      unit_last_(machine_.units.size(), 0) {
+      unit_last_(machine_.units.size(), 0),
+      unit_stores_(machine_.units.size()) {
   const std::size_t stores = machine_.stores.size();
   for (std::uint32_t s = 0; s < stores; ++s)
     spaces_.emplace_back(machine_.stores[s].bytes, StoreId{s} != machine_.home);
@@ -36,7 +37,18 @@ Engine::Engine(const Problem& p)
       route_rates_[i] = std::min(route_rates_[i], machine_.channels[c.index()].bytes_per_cycle);
   }
   for (std::uint32_t b = 0; b < p.blocks.size(); ++b) state_[b].next_use = uses_.first(BlockId{b});
-  for (std::uint32_t t = 0; t < p.tiles.size(); ++t) unit_last_[p.tiles[t].unit.index()] = t;
+  std::vector<bool> is_known(machine_.units.size() * stores, false);
+  for (std::uint32_t t = 0; t < p.tiles.size(); ++t) {
+    const Tile& tile = p.tiles[t];
+    const std::size_t unit = tile.unit.index();
+    unit_last_[unit] = t;
+    for (std::uint32_t i = tile.first_use; i < tile.first_use + tile.uses; ++i) {
+      const StoreId store = p.uses[i].store;
+      if (is_known[unit * stores + store.index()]) continue;
+      is_known[unit * stores + store.index()] = true;
+      unit_stores_[unit].push_back(store);
+    }
+  }
   out_.tiles.reserve(p.tiles.size());
   out_.use_stays.reserve(p.uses.size());
   out_.flow_stays.reserve(p.flows.size());
@@ -274,12 +286,18 @@ bool Engine::settle(BlockId b, double now) {
   return true;
 }
 
-// No unit that has tiles left asks for a time before it began the first of its last ones.
+// No unit that has tiles left asks for a time before it began the first of its last ones; and for a place in none but
+// the stores of its tiles and the home.
 void Engine::forget_past() {
   double horizon = std::numeric_limits<double>::infinity();
-  for (std::size_t u = 0; u < unit_began_.size(); ++u)
-    if (unit_last_[u] > now_) horizon = std::min(horizon, unit_began_[u].front());
-  for (Space& space : spaces_) space.forget_before(horizon);
+  std::vector<double> of_store(spaces_.size(), horizon);
+  for (std::size_t u = 0; u < unit_began_.size(); ++u) {
+    if (unit_last_[u] <= now_) continue;
+    horizon = std::min(horizon, unit_began_[u].front());
+    for (const StoreId s : unit_stores_[u]) of_store[s.index()] = std::min(of_store[s.index()], unit_began_[u].front());
+  }
+  of_store[machine_.home.index()] = horizon;
+  for (std::size_t s = 0; s < spaces_.size(); ++s) spaces_[s].forget_before(of_store[s]);
   for (ChannelTime& channel : channels_) channel.forget_before(horizon);
   for (PortTime& port : ports_) port.forget_before(horizon);
 }

@@ -63,8 +63,8 @@ class Chunks {
     return {c, static_cast<std::size_t>(at - items.begin())};
   }
 
-  // Before the item at this place.
-  void insert(At at, T item) {
+  // Before the item at this place; gives its own place. Others of the same chunk keep theirs while `size` stays.
+  At insert(At at, T item) {
     if (at.chunk > 0 && at.index == 0) at = {at.chunk - 1, chunks_[at.chunk - 1].items.size()};
     if (chunks_[at.chunk].items.size() == kMost) {
       // What comes in order fills its chunks; anything else leaves two halves.
@@ -76,6 +76,7 @@ class Chunks {
     chunk.items.insert(chunk.items.begin() + static_cast<std::ptrdiff_t>(at.index), item);
     has_changed(at.chunk);
     if (at.index == 0) firsts_[at.chunk] = item.key();
+    return at;
   }
 
   // Gives the place of the item after it.
@@ -141,10 +142,17 @@ class Chunks {
     firsts_.erase(firsts_.begin() + static_cast<std::ptrdiff_t>(i));
     have_moved(i);
   }
-  // The last chunk that does not begin above the key; the first if all do.
+  // The last chunk that does not begin above the key; the first if all do. Who asks often asks near where it asked
+  // before.
   std::size_t chunk_of(const Key& key) const {
+    const std::size_t last = firsts_.size() - 1;
+    std::size_t at = std::min(asked_, last);
+    if (!(key < firsts_[at])) {
+      if (at == last || key < firsts_[at + 1]) return asked_ = at;
+      if (at + 1 == last || key < firsts_[at + 2]) return asked_ = at + 1;
+    }
     const auto after = std::upper_bound(firsts_.begin(), firsts_.end(), key);
-    return after == firsts_.begin() ? 0 : static_cast<std::size_t>(after - firsts_.begin()) - 1;
+    return asked_ = after == firsts_.begin() ? 0 : static_cast<std::size_t>(after - firsts_.begin()) - 1;
   }
   void split(std::size_t i, std::size_t half) {
     chunks_.emplace(chunks_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
@@ -161,6 +169,7 @@ class Chunks {
   std::vector<Chunk> chunks_;
   std::vector<Key> firsts_;  // key of the first item of each chunk
   std::vector<Row> rows_;
+  mutable std::size_t asked_ = 0;  // chunk
 };
 
 }  // namespace monet::schedule

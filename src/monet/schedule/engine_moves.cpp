@@ -88,13 +88,16 @@ double Engine::through_ports(BlockId b, StoreId from, StoreId to, double start, 
   return end;
 }
 
+// Bytes a cycle at which a block goes from one store to another.
+double Engine::rate_of(BlockId b, StoreId from, StoreId to) const {
+  const double rate = route_rates_[from.index() * machine_.stores.size() + to.index()];
+  return from == machine_.home || to == machine_.home ? rate * block(b).efficiency : rate;
+}
+
 // The first time at which every channel of the way is free, and who was in it before.
 Engine::Fetch Engine::window(BlockId b, const Copy& from, StoreId to, const When& earliest) const {
   const Route& route = machine_.route(from.store, to);
-  const bool is_home = from.store == machine_.home || to == machine_.home;
-  double rate = route_rates_[from.store.index() * machine_.stores.size() + to.index()];
-  if (is_home) rate *= block(b).efficiency;
-  const double duration = std::ceil(static_cast<double>(block(b).bytes) / rate - 1e-9);
+  const double rate = rate_of(b, from.store, to), duration = cycles_at(rate, b);
   When start = earliest;
   start.at_least(from.available.time, from.available.cause);
   if (duration > 0)
@@ -292,6 +295,11 @@ bool Engine::bring(BlockId b, StoreId store, double earliest, When& ready) {
   std::uint32_t carried_by = best ? out_.transfers[s.last_fetch].carried_by : kNever;
   for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy) {
     if (!machine_.route(copies_[c].store, store).exists) continue;
+    // With all of its channels free at once it would arrive then; most are no better than one that was looked at.
+    const double soonest =
+        std::max(spot->time, copies_[c].available.time) + cycles_at(rate_of(b, copies_[c].store, store), b);
+    const bool may_be_nearer = best && carried_by == kNever && best->from == machine_.home;
+    if (best && (soonest > best->end || (soonest == best->end && !may_be_nearer))) continue;
     const Fetch fetch = window(b, copies_[c], store, {spot->time, cause_of(spot->freed_by)});
     const bool is_nearer = best && fetch.end == best->end && carried_by == kNever && best->from == machine_.home;
     if (best && fetch.end >= best->end && !is_nearer) continue;

@@ -39,6 +39,9 @@ class Engine {
   double port_cycles(BlockId b, PortId port) const {
     return std::ceil(static_cast<double>(block(b).bytes) / machine_.ports[port.index()].bytes_per_cycle - 1e-9);
   }
+  double cycles_at(double rate, BlockId b) const {
+    return std::ceil(static_cast<double>(block(b).bytes) / rate - 1e-9);
+  }
   bool stays(BlockId b) const { return state(b).needed_by == now_; }
 
   // Tiles.
@@ -56,6 +59,7 @@ class Engine {
   void forget_past();
 
   // Places and transfers.
+  double rate_of(BlockId b, StoreId from, StoreId to) const;
   Fetch window(BlockId b, const Copy& from, StoreId to, const When& earliest) const;
   double through_ports(BlockId b, StoreId from, StoreId to, double start, double passed) const;
   std::optional<Fetch> shared(BlockId b, StoreId to, double earliest) const;
@@ -87,6 +91,7 @@ class Engine {
   std::vector<When> unit_free_;
   std::vector<std::deque<double>> unit_began_;  // its last tiles, as many as are fetched for ahead
   std::vector<std::uint32_t> unit_last_;        // tile
+  std::vector<std::vector<StoreId>> unit_stores_;  // that its tiles use
   std::uint32_t now_ = 0;
   double idle_since_ = 0;              // what was used after it does not leave
   std::vector<BlockId> needed_;        // by the tile at hand

@@ -67,8 +67,7 @@ void PortTime::take(double start, double cycles, std::uint32_t by) {
   if (at != stretches_.begin() && stretches_[stretches_.before(at)].to >= start) {
     at = stretches_.before(at);
   } else if (at == stretches_.end() || stretches_[at].from > start) {
-    stretches_.insert(at, {start, start, by});
-    at = stretches_.not_below(start);
+    at = stretches_.insert(at, {start, start, by});
   }
   Stretch& own = stretches_.change(at);
   own.to = std::max(own.to, start);
