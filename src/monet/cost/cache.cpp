@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 
@@ -64,24 +65,72 @@ void append(std::string& text, const MapOptions& o) {
   for (const auto& [label, quirk] : kQuirkNames) text += fmt::format("quirk {} {}\n", label, o.quirks.*quirk);
 }
 
-}  // namespace
+// Whether everything that could be unrolled at once fits: then the size is asked about tiles only.
+bool is_roomy(const hardware::Core& core, std::size_t m, const MapOptions& options) {
+  constexpr double kMostBits = 64;  // of an element
+  if (options.quirks != Quirks{} || !core.array) return false;
+  double lanes = 1;
+  for (const hardware::ArrayDimension& d : core.array->dimensions) lanes *= static_cast<double>(d.size);
+  if (static_cast<double>(core.memories[m].size_bits) < lanes * kMostBits) return false;
+  for (const hardware::Slot slot : core.memories[m].slots)
+    for (std::size_t above = m + 1; above < core.memories.size(); ++above)
+      if (hardware::holds(core.memories[above], slot)) return false;
+  return true;
+}
 
-std::string content_key(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
-                        const MapOptions& options) {
-  hardware::Hardware chip;
-  chip.cores.push_back(core);
-  std::string text = fmt::format("version {}\n", kCacheVersion) + hardware::print(chip);
+std::string key_of(const Layer& layer, const CoreText& core, const MappingRequest& request, const MapOptions& options) {
+  std::string text = fmt::format("version {}\n", kCacheVersion) + core.text;
   append(text, layer);
   append(text, request);
   append(text, options);
   return sha256_hex(text);
 }
 
+bool is_for(const CachedMapping& entry, const std::vector<double>& sizes) {
+  if (entry.rooms.size() != sizes.size()) return false;
+  for (std::size_t m = 0; m < sizes.size(); ++m)
+    if (sizes[m] < entry.rooms[m].held || sizes[m] >= entry.rooms[m].refused) return false;
+  return true;
+}
+
+std::vector<double> sizes_of(const hardware::Core& core, const std::vector<std::size_t>& memories) {
+  std::vector<double> sizes;
+  for (const std::size_t m : memories) sizes.push_back(static_cast<double>(core.memories[m].size_bits));
+  return sizes;
+}
+
+}  // namespace
+
+CoreText text_of(const hardware::Core& core, const MapOptions& options) {
+  CoreText out;
+  hardware::Hardware chip;
+  chip.cores.push_back(core);
+  hardware::Core& bare = chip.cores[0];
+  bare.name = "core";
+  bare.vector.reset();
+  if (bare.array) bare.array->mac_area_mm2 = {};
+  for (std::size_t m = 0; m < bare.memories.size(); ++m) {
+    bare.memories[m].area_mm2 = {};
+    if (!(options.clock_hz > 0)) bare.memories[m].leakage_mw = {};  // else it is part of energies
+    if (is_roomy(core, m, options)) out.roomy.push_back(m);
+  }
+  for (const std::size_t m : out.roomy) bare.memories[m].size_bits = 0;
+  out.text = hardware::print(chip);
+  return out;
+}
+
+std::string content_key(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
+                        const MapOptions& options) {
+  return key_of(layer, text_of(core, options), request, options);
+}
+
 // What is known of the key; or nothing, and the caller is to search it and to `settle` it.
-std::optional<CachedMapping> Cache::find_or_claim(const std::string& key) {
+std::optional<CachedMapping> Cache::find_or_claim(const std::string& key, const std::vector<double>& sizes) {
   std::unique_lock lock(mutex_);
   settled_.wait(lock, [&] { return !claimed_.contains(key); });
-  if (const auto found = entries_.find(key); found != entries_.end()) return found->second;
+  if (const auto found = entries_.find(key); found != entries_.end())
+    for (const CachedMapping& entry : found->second)
+      if (is_for(entry, sizes)) return entry;
   claimed_.insert(key);
   return std::nullopt;
 }
@@ -90,26 +139,45 @@ void Cache::settle(const std::string& key, std::optional<CachedMapping> entry) {
   {
     const std::unique_lock lock(mutex_);
     claimed_.erase(key);
-    if (entry) entries_.insert_or_assign(key, std::move(*entry));
+    if (entry) insert(key, std::move(*entry));
   }
   settled_.notify_all();
 }
 
+void Cache::insert(const std::string& key, CachedMapping entry) {
+  std::vector<CachedMapping>& list = entries_[key];
+  const auto at = std::lower_bound(list.begin(), list.end(), entry,
+                                   [](const CachedMapping& a, const CachedMapping& b) { return a.rooms < b.rooms; });
+  if (at != list.end() && at->rooms == entry.rooms)
+    *at = std::move(entry);
+  else
+    list.insert(at, std::move(entry));
+}
+
 MapResult Cache::map(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                      const MapOptions& options) {
-  const std::string key = content_key(layer, core, request, options);
-  while (const std::optional<CachedMapping> known = find_or_claim(key)) {
+  return map(layer, core, text_of(core, options), request, options);
+}
+
+MapResult Cache::map(const Layer& layer, const hardware::Core& core, const CoreText& text,
+                     const MappingRequest& request, const MapOptions& options) {
+  const std::string key = key_of(layer, text, request, options);
+  const std::vector<double> sizes = sizes_of(core, text.roomy);
+  while (const std::optional<CachedMapping> known = find_or_claim(key, sizes)) {
     if (std::optional<MapResult> result = rebuild(*known, layer, core, request, options)) {
       hits_.fetch_add(1);
       return std::move(*result);
     }
     const std::unique_lock lock(mutex_);
-    entries_.erase(key);
+    if (const auto wrong = entries_.find(key); wrong != entries_.end()) {
+      std::erase_if(wrong->second, [&](const CachedMapping& entry) { return is_for(entry, sizes); });
+      if (wrong->second.empty()) entries_.erase(wrong);
+    }
   }
   searched_.fetch_add(1);
   try {
     MapResult result = map_layer(layer, core, request, options);
-    settle(key, cached(result));
+    settle(key, cached(result, text.roomy));
     return result;
   } catch (...) {
     settle(key, std::nullopt);  // whoever waits for it is to find the fault itself
@@ -119,12 +187,15 @@ MapResult Cache::map(const Layer& layer, const hardware::Core& core, const Mappi
 
 void Cache::forget_stopped() {
   const std::unique_lock lock(mutex_);
-  std::erase_if(entries_, [](const auto& each) { return each.second.is_stopped; });
+  for (auto& [key, list] : entries_) std::erase_if(list, [](const CachedMapping& entry) { return entry.is_stopped; });
+  std::erase_if(entries_, [](const auto& each) { return each.second.empty(); });
 }
 
 std::size_t Cache::size() const {
   const std::unique_lock lock(mutex_);
-  return entries_.size();
+  std::size_t count = 0;
+  for (const auto& [key, list] : entries_) count += list.size();
+  return count;
 }
 
 std::string Cache::text() const {
@@ -132,12 +203,13 @@ std::string Cache::text() const {
   // One entry a line.
   std::string text = fmt::format("{{\"kind\": {}, \"version\": {}, \"entries\": [", json_quoted(kKind), kCacheVersion);
   const char* separator = "\n";
-  for (const auto& [key, entry] : entries_) {
-    // JSON has no word for infinity: such a figure is searched again.
-    if (entry.is_stopped || !std::isfinite(entry.costs.latency + entry.costs.energy_pj + entry.bound)) continue;
-    text += separator + to_json(key, entry).dump();
-    separator = ",\n";
-  }
+  for (const auto& [key, list] : entries_)
+    for (const CachedMapping& entry : list) {
+      // JSON has no word for infinity: such a figure is searched again.
+      if (entry.is_stopped || !std::isfinite(entry.costs.latency + entry.costs.energy_pj + entry.bound)) continue;
+      text += separator + to_json(key, entry).dump();
+      separator = ",\n";
+    }
   return text + "\n]}\n";
 }
 
@@ -152,14 +224,17 @@ std::size_t Cache::add(std::string_view text, const std::string& path, bool seal
   if (version == kCacheVersion || !version) file.finish();
   findings.throw_if_failed();
   if (*version != kCacheVersion) return items.size();
-  std::map<std::string, CachedMapping, std::less<>> read;
-  for (const config::Value& item : items) {
-    KeyedMapping entry = read_cached(item, sealed, findings);
-    read.insert_or_assign(std::move(entry.key), std::move(entry.mapping));
-  }
+  std::vector<KeyedMapping> read;
+  for (const config::Value& item : items) read.push_back(read_cached(item, sealed, findings));
   findings.throw_if_failed();
   const std::unique_lock lock(mutex_);
-  entries_.merge(read);
+  for (KeyedMapping& each : read) {
+    const auto known = entries_.find(each.key);
+    const bool is_known =
+        known != entries_.end() && std::any_of(known->second.begin(), known->second.end(),
+                                               [&](const auto& e) { return e.rooms == each.mapping.rooms; });
+    if (!is_known) insert(each.key, std::move(each.mapping));
+  }
   return 0;
 }
 

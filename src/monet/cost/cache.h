@@ -8,11 +8,21 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "monet/cost/cached_mapping.h"
 #include "monet/cost/map.h"
 
 namespace monet::cost {
+
+// A core as keys have it, made once for many layers: without what decides no mapping, and without the sizes of its
+// roomy memories, those above which no slot of theirs has another. Tiles of a layer are whole there, whatever the
+// mapping: their size says whether one fits and nothing else, so that chips which differ in it share what is found.
+struct CoreText {
+  std::string text{};
+  std::vector<std::size_t> roomy{};  // of Core::memories
+};
+CoreText text_of(const hardware::Core& core, const MapOptions& options);
 
 // Mappings found so far, by what they are of: the layer without its name, the core, the request and the options. Shared
 // by threads: what several ask for at once is searched once. A file of it can be read by a later run. What is stored is
@@ -22,6 +32,8 @@ class Cache {
  public:
   // Looks the mapping up, or searches it and keeps it. What the watch cut short is kept, too, but not for a file.
   MapResult map(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
+                const MapOptions& options);
+  MapResult map(const Layer& layer, const hardware::Core& core, const CoreText& text, const MappingRequest& request,
                 const MapOptions& options);
   void forget_stopped();  // there is more time
 
@@ -36,17 +48,19 @@ class Cache {
   std::size_t add(std::string_view text, const std::string& path, bool sealed = true);
 
  private:
-  std::optional<CachedMapping> find_or_claim(const std::string& key);
+  // Of the entries of a key the one for these sizes of the roomy memories.
+  std::optional<CachedMapping> find_or_claim(const std::string& key, const std::vector<double>& sizes);
   void settle(const std::string& key, std::optional<CachedMapping> entry);
+  void insert(const std::string& key, CachedMapping entry);
 
   mutable std::mutex mutex_;
   std::condition_variable settled_;
-  std::map<std::string, CachedMapping, std::less<>> entries_;
-  std::set<std::string> claimed_;  // being searched
+  std::map<std::string, std::vector<CachedMapping>, std::less<>> entries_;  // of one key in the order of their rooms
+  std::set<std::string> claimed_;                                           // being searched
   std::atomic<std::uint64_t> hits_ = 0, searched_ = 0;
 };
 
-// The key: a digest of everything that decides the result.
+// The key: a digest of everything that decides the result but the sizes of roomy memories.
 std::string content_key(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                         const MapOptions& options);
 

@@ -74,6 +74,13 @@ Json numbers(std::span<const double> list) {
 
 Json unsealed(const std::string& key, const CachedMapping& e) {
   Json item = Json::object().set("key", key);
+  Json rooms = Json::array();
+  for (const Room& room : e.rooms) {
+    Json row = Json::array().push(room.held);
+    if (std::isfinite(room.refused)) row.push(room.refused);  // JSON has no word for infinity
+    rooms.push(std::move(row));
+  }
+  item.set("rooms", std::move(rooms));
   if (!e.reason.empty()) return item.set("reason", e.reason);
   Json spatial = Json::array(), order = Json::array(), cuts = Json::array(), doubled = Json::array();
   for (const auto& loops : e.spatial) {
@@ -152,8 +159,10 @@ void read_loops(Section& s, Findings& findings, CachedMapping& e) {
 
 }  // namespace
 
-CachedMapping cached(const MapResult& result) {
-  if (!result.mapped) return {.reason = result.reason, .is_stopped = result.is_stopped};
+CachedMapping cached(const MapResult& result, const std::vector<std::size_t>& roomy) {
+  std::vector<Room> rooms;
+  for (const std::size_t m : roomy) rooms.push_back(m < result.rooms.size() ? result.rooms[m] : Room{});
+  if (!result.mapped) return {.reason = result.reason, .is_stopped = result.is_stopped, .rooms = std::move(rooms)};
   const Mapped& m = *result.mapped;
   return {.is_stopped = m.is_stopped,
           .spatial = m.spatial,
@@ -166,7 +175,8 @@ CachedMapping cached(const MapResult& result) {
           .orderings = m.orderings,
           .is_proven = m.is_proven,
           .bound = m.bound,
-          .costs = {m.evaluation.energy_pj, m.evaluation.latency}};
+          .costs = {m.evaluation.energy_pj, m.evaluation.latency},
+          .rooms = std::move(rooms)};
 }
 
 std::optional<MapResult> rebuild(const CachedMapping& entry, const Layer& layer, const hardware::Core& core,
@@ -213,6 +223,12 @@ KeyedMapping read_cached(const config::Value& value, bool sealed, Findings& find
   KeyedMapping read{.key = s.require_text("key").value_or("")};
   CachedMapping& e = read.mapping;
   const std::string digest = s.require_text("digest").value_or("");
+  for (const Value& row : s.list("rooms")) {
+    const std::vector<double> sizes =
+        read_numbers(row, row.is_sequence() && row.size() == 2 ? 2 : 1, kLargest, true, findings);
+    e.rooms.push_back({.held = sizes[0]});
+    if (sizes.size() == 2) e.rooms.back().refused = sizes[1];
+  }
   if (s.has("reason")) {
     e.reason = s.require_text("reason").value_or("");
     if (e.reason.empty()) findings.error(value, "an entry without a mapping needs a reason");

@@ -13,7 +13,7 @@ namespace monet::cost {
 
 // The form of cached mappings. One more whenever the model, the search or the form changes: entries of other versions
 // are left out.
-inline constexpr std::int64_t kCacheVersion = 2;
+inline constexpr std::int64_t kCacheVersion = 3;
 
 // One entry of a Cache: a mapping, or why there is none.
 struct CachedMapping {
@@ -28,10 +28,12 @@ struct CachedMapping {
   double orderings = 0;
   bool is_proven = false;
   double bound = 0;
-  Costs costs{};  // that it had when it was found
+  Costs costs{};              // that it had when it was found
+  std::vector<Room> rooms{};  // of the roomy memories (cache.h): for which sizes of them it was found
 };
 
-CachedMapping cached(const MapResult& result);
+// `roomy`: the memories whose sizes are not part of the key.
+CachedMapping cached(const MapResult& result, const std::vector<std::size_t>& roomy = {});
 
 // The mapping, costed again. None if it is not legal for the layer, the core and the request, or costs something else
 // than it did: files can be wrong, and models change.

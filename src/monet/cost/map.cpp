@@ -76,6 +76,7 @@ MapResult map_unrolled(const Layer& layer, const hardware::Core& core, const Spa
                        const MappingRequest& request, const MapOptions& options) {
   Mapped m{.layer = layer, .spatial = spatial};
   m.problem = make_problem(layer, core, spatial, options.quirks, options.clock_hz);
+  std::vector<Room> rooms;
   if (options.quirks.greedy_allocation) {
     const ExhaustiveResult found = search_exhaustively(
         m.problem, request.ordering, layer.dimensions,
@@ -107,9 +108,14 @@ MapResult map_unrolled(const Layer& layer, const hardware::Core& core, const Spa
                               .factor = pinned.complete[i].factor});
     if (const auto fault = hold(m, core, request, optimum)) return {.reason = *fault};
     const Optimum found = find_optimum(m.problem, optimum);
-    if (!found.best && found.is_proven) return {.reason = "the memories are too small for any mapping"};
-    if (!found.best && found.is_out_of_time) return {.reason = "the search had not found one", .is_stopped = true};
-    if (!found.best) return {.reason = fmt::format("none was found among {} partial mappings", found.labels)};
+    rooms = found.rooms;
+    if (!found.best && found.is_proven)
+      return {.reason = "the memories are too small for any mapping", .rooms = std::move(rooms)};
+    if (!found.best && found.is_out_of_time)
+      return {.reason = "the search had not found one", .is_stopped = true, .rooms = std::move(rooms)};
+    if (!found.best)
+      return {.reason = fmt::format("none was found among {} partial mappings", found.labels),
+              .rooms = std::move(rooms)};
     m.order = found.best->order;
     m.evaluation.cuts = found.best->cuts;
     m.evaluation.doubled = found.best->doubled;
@@ -119,7 +125,7 @@ MapResult map_unrolled(const Layer& layer, const hardware::Core& core, const Spa
     m.bound = value_of(options.criterion, found.bound);
   }
   evaluate(m.problem, m.order, m.evaluation);
-  return {.mapped = std::move(m)};
+  return {.mapped = std::move(m), .rooms = std::move(rooms)};
 }
 
 }  // namespace
@@ -184,6 +190,11 @@ MapResult map_layer(const Layer& layer, const hardware::Core& core, const Mappin
       shared.watch.deadline = deadline.within(deadline.seconds_left() / static_cast<double>(spatials.size() - i));
     MapResult found = map_unrolled(placed, core, spatials[i], wanted, shared);
     ++all.spatials;
+    best.rooms.resize(core.memories.size());
+    for (std::size_t r = 0; r < found.rooms.size(); ++r) {
+      best.rooms[r].held = std::max(best.rooms[r].held, found.rooms[r].held);
+      best.rooms[r].refused = std::min(best.rooms[r].refused, found.rooms[r].refused);
+    }
     best.is_stopped = best.is_stopped || found.is_stopped || (found.mapped && found.mapped->is_stopped);
     if (!found.mapped) {
       if (best.reason.empty() || found.is_stopped) best.reason = found.reason;

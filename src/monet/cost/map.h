@@ -43,8 +43,9 @@ struct Mapped {
 
 struct MapResult {
   std::optional<Mapped> mapped{};
-  std::string reason{};     // why there is none
-  bool is_stopped = false;  // there was no time to find one, or to know that there is none
+  std::string reason{};       // why there is none
+  bool is_stopped = false;    // there was no time to find one, or to know that there is none
+  std::vector<Room> rooms{};  // as in Optimum, of all unrollings
 };
 
 // What a criterion goes by first: cycles, pJ, or their product.

@@ -61,7 +61,10 @@ Rank rank_of(Criterion criterion, const Costs& c) {
 class Search {
  public:
   Search(const Problem& p, const OptimumOptions& options)
-      : p_(p), options_(options), lattice_(options.loops.empty() ? temporal_loops(p) : options.loops) {
+      : p_(p),
+        options_(options),
+        lattice_(options.loops.empty() ? temporal_loops(p) : options.loops),
+        rooms_(p.memories.size()) {
     for (std::size_t o = 0; o < p.operands.size(); ++o)
       for (std::size_t b = 0; b < p.operands[o].memories; ++b) {
         if (is_out_of_time()) return;
@@ -82,6 +85,19 @@ class Search {
   double irrelevant_inside(std::size_t operand, const Exponents& e) const;
   double iterations(const Exponents& e) const;
   std::size_t depth(const Label& l) const;
+  bool holds(std::size_t memory, double bits) const {
+    Room& room = rooms_[memory];
+    const bool has_room = bits <= p_.memories[memory].size_bits;
+    if (has_room)
+      room.held = std::max(room.held, bits);
+    else
+      room.refused = std::min(room.refused, bits);
+    return has_room;
+  }
+  Optimum& finished() {
+    result_.rooms = rooms_;
+    return result_;
+  }
   bool is_whole(const Label& l) const { return l.index + 1 == lattice_.size(); }
 
   // One way to cut at a tile: how many boundaries of each operand, and which of them get a second buffer.
@@ -135,6 +151,7 @@ class Search {
   double output_elements_ = 0;
   std::optional<std::uint32_t> best_;
   Costs best_costs_{};
+  mutable std::vector<Room> rooms_;  // by memory
   Optimum result_;
 };
 
@@ -266,7 +283,7 @@ bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::
                   (run > 1 || p_.memories[boundary.memory()].always_doubles);
         double& bits = used(r, boundary.memory());
         bits += (doubled ? 2 : 1) * boundary.held_bits(at, o == 0 && sums);
-        if (bits > p_.memories[boundary.memory()].size_bits) return false;
+        if (!holds(boundary.memory(), bits)) return false;
       }
       if (o == 0) sums = boundary.has_sums(at, returns);
       const double passes = boundary.is_array() || doubled ? 1 : run;
@@ -333,7 +350,7 @@ bool Search::fits_later(const Label& l, std::span<double> r) const {
       if (b >= boundaries_[o].size() || b < l.cuts[o]) continue;  // top memory (counted at the start), or cut
       bits += boundaries_[o][b].held_bits(boundaries_[o][b].project(l.exponents), false);
     }
-    if (bits > p_.memories[m].size_bits) return false;
+    if (!holds(m, bits)) return false;
   }
   return true;
 }
@@ -343,7 +360,7 @@ bool Search::fits_top(const Label& l, std::span<double> r) const {
   const OperandProblem& o = p_.operands[0];
   const std::size_t top = o.memory[o.memories - 1];
   const double more = l.sums ? std::max(0.0, o.partial_bits - o.bits) * output_elements_ : 0;
-  return used(r, top) + more <= p_.memories[top].size_bits;
+  return holds(top, used(r, top) + more);
 }
 
 // Of the ports that nothing still to be cut uses only the busiest counts, of such memories none: labels that differ
@@ -552,7 +569,7 @@ Optimum Search::run() {
     const double elements = count_tiles(p_, operand, lattice_.extents(last), operand.memories, 1, 1).largest;
     if (o == 0) output_elements_ = elements;
     used(r, top) += elements * operand.bits;
-    if (used(r, top) > p_.memories[top].size_bits) return result_;
+    if (!holds(top, used(r, top))) return finished();
   }
   Label start;
   start.run.fill(1);
@@ -583,7 +600,7 @@ Optimum Search::run() {
     result_.best->costs = best_costs_;
     if (result_.is_proven) result_.bound = best_costs_;
   }
-  return result_;
+  return finished();
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #pragma once
+#include <compare>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -42,6 +44,14 @@ struct Chosen {
   Costs costs{};
 };
 
+// What a memory was asked to hold in the course of a search, in bits: with any size that holds the one and not the
+// other, every question has the same answer, and the search is the same.
+struct Room {
+  double held = 0, refused = std::numeric_limits<double>::infinity();
+  bool operator==(const Room&) const = default;
+  auto operator<=>(const Room&) const = default;
+};
+
 struct Optimum {
   std::optional<Chosen> best{};  // none: no mapping fits (proven), or none was found in time
   bool is_proven = false;
@@ -49,6 +59,7 @@ struct Optimum {
   Costs bound{};                // no mapping is better than this in the criterion
   std::uint64_t labels = 0;     // kept
   std::uint64_t dominated = 0;
+  std::vector<Room> rooms{};  // by Problem::memories; all that counts of those above which there is no other
 };
 
 Optimum find_optimum(const Problem& p, const OptimumOptions& options);

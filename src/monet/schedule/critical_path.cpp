@@ -24,15 +24,23 @@ std::vector<PathStep> critical_path(const Timeline& timeline) {
     const Transfer& t = timeline.transfers[i];
     return Event{PathStep::Kind::Transfer, i, t.start, t.end, t.cause};
   };
-  std::vector<Event> by_end;
+  // Tiles, then transfers, by when they end; of equals in this order.
+  const auto tiles = static_cast<std::uint32_t>(timeline.tiles.size());
+  const auto event = [&](std::uint32_t i) { return i < tiles ? tile(i) : transfer(i - tiles); };
+  struct End {
+    double time = 0;
+    std::uint32_t event = 0;
+  };
+  std::vector<End> by_end;
   by_end.reserve(timeline.tiles.size() + timeline.transfers.size());
-  for (std::uint32_t i = 0; i < timeline.tiles.size(); ++i) by_end.push_back(tile(i));
-  for (std::uint32_t i = 0; i < timeline.transfers.size(); ++i) by_end.push_back(transfer(i));
-  std::stable_sort(by_end.begin(), by_end.end(), [](const Event& a, const Event& b) { return a.end < b.end; });
+  for (const TileTime& t : timeline.tiles) by_end.push_back({t.end, static_cast<std::uint32_t>(by_end.size())});
+  for (const Transfer& t : timeline.transfers) by_end.push_back({t.end, static_cast<std::uint32_t>(by_end.size())});
+  std::sort(by_end.begin(), by_end.end(),
+            [](const End& a, const End& b) { return a.time != b.time ? a.time < b.time : a.event < b.event; });
   std::vector<PathStep> path;
   if (by_end.empty()) return path;
   double cursor = timeline.cycles;
-  Event at = by_end.back();
+  Event at = event(by_end.back().event);
   for (;;) {
     const double from = std::min(cursor, at.start);
     Event next;
@@ -49,14 +57,12 @@ std::vector<PathStep> critical_path(const Timeline& timeline) {
     // A cause that ends later than its effect begins (a place shared in time) leads nowhere new.
     if (has_next && next.end > from) has_next = false;
     if (!has_next) {
-      const auto after = std::upper_bound(by_end.begin(), by_end.end(), from,
-                                          [](double time, const Event& e) { return time < e.end; });
+      const auto after =
+          std::upper_bound(by_end.begin(), by_end.end(), from, [](double time, const End& e) { return time < e.time; });
       for (auto i = after; i != by_end.begin();) {
-        --i;
-        if (i->start >= from) continue;  // takes no time: leads nowhere
-        next = *i;
-        has_next = true;
-        break;
+        next = event((--i)->event);
+        has_next = next.start < from;  // else it takes no time: leads nowhere
+        if (has_next) break;
       }
     }
     const double to = cursor;

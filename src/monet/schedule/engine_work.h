@@ -89,8 +89,8 @@ class Engine {
   std::vector<PortTime> ports_;
   std::vector<double> route_rates_;  // bytes a cycle, as Machine::routes
   std::vector<When> unit_free_;
-  std::vector<std::deque<double>> unit_began_;  // its last tiles, as many as are fetched for ahead
-  std::vector<std::uint32_t> unit_last_;        // tile
+  std::vector<std::deque<double>> unit_began_;     // its last tiles, as many as are fetched for ahead
+  std::vector<std::uint32_t> unit_last_;           // tile
   std::vector<std::vector<StoreId>> unit_stores_;  // that its tiles use
   std::uint32_t now_ = 0;
   double idle_since_ = 0;              // what was used after it does not leave

@@ -18,6 +18,17 @@ class Accounts {
  public:
   Accounts(const TilingInput& in, Evaluation& e)
       : in_(in), e_(e), p_(e.tiled.problem), machine_(p_.machine), shares_(in.graph.nodes.size()) {
+    for (const plan::CoreOnChip& core : in.chip.cores) {
+      core_levels_.emplace_back();
+      for (const hardware::Memory& memory : core.core.memories) core_levels_.back().push_back(level_named(memory.name));
+    }
+    // Of a store "core.level": the level alone.
+    for (const Store& store : machine_.stores) {
+      const std::size_t dot = store.name.rfind('.');
+      store_levels_.push_back(level_named(dot == std::string::npos ? store.name : store.name.substr(dot + 1)));
+    }
+    home_level_ = level_named(machine_.stores[machine_.home.index()].name);
+    e_.stores.resize(machine_.stores.size());
     e_.energy_by_core.assign(in.chip.cores.size(), 0);
     e_.core_macs.assign(in.chip.cores.size(), 0);
     e_.core_vector_ops.assign(in.chip.cores.size(), 0);
@@ -33,6 +44,8 @@ class Accounts {
     e_.clock_hz = in_.chip.clock_hz;
     for (std::uint32_t i = 0; i < p_.tiles.size(); ++i) add_tile(i);
     for (const Transfer& t : e_.timeline.transfers) add_transfer(t);
+    for (const Level& level : levels_)
+      if (level.is_used) e_.energy.memory[level.name] = level.pj;
     const std::size_t each = std::max<std::size_t>(1, e_.tiled.tiles_of_iteration);
     for (std::size_t i = 0; i < e_.timeline.tiles.size(); ++i) {
       if (i % each == 0) e_.iteration_ends.push_back(0);
@@ -121,7 +134,7 @@ class Accounts {
         add_home_energy(level.pj);
         at_home += level.pj;
       } else {
-        e_.energy.memory[memory.name] += level.pj;
+        add_level_energy(core_levels_[info.core][level.memory], level.pj);
         e_.memory_energy_by_slot[static_cast<std::size_t>(level.slot)] += level.pj;
       }
       sum += level.pj;
@@ -165,20 +178,15 @@ class Accounts {
     node.offchip_bytes += bytes;
     TensorResult& tensor = e_.tensors[e_.tiled.blocks[block.index()].tensor.index()];
     (is_read ? tensor.offchip_read_bytes : tensor.offchip_written_bytes) += bytes;
-    StoreUse& home = home_use();
+    StoreUse& home = e_.stores[machine_.home.index()];
     (is_read ? home.bytes_out : home.bytes_in) += bytes;
-  }
-
-  StoreUse& home_use() {
-    if (e_.stores.empty()) e_.stores.resize(machine_.stores.size());
-    return e_.stores[machine_.home.index()];
   }
 
   void add_home_energy(double pj) {
     if (in_.chip.home_is_offchip)
       e_.energy.offchip += pj;
     else if (pj > 0)
-      e_.energy.memory[machine_.stores[machine_.home.index()].name] += pj;
+      add_level_energy(home_level_, pj);
   }
 
   // Energy of what was moved for a tile.
@@ -192,7 +200,6 @@ class Accounts {
     const auto bytes = static_cast<double>(p_.blocks[t.block.index()].bytes);
     const Store &from = machine_.stores[t.from.index()], &to = machine_.stores[t.to.index()];
     const bool is_own = t.carried_by == static_cast<std::uint32_t>(&t - e_.timeline.transfers.data());
-    home_use();
     double link = 0, offchip = 0, memory = 0;
     if (is_own) {
       for (const ChannelId c : machine_.route(t.from, t.to).channels) {
@@ -200,11 +207,11 @@ class Accounts {
         link += bytes * machine_.channels[c.index()].pj_per_byte;
       }
       (t.from == machine_.home ? offchip : memory) += bytes * from.read_pj_per_byte;
-      if (t.from != machine_.home) e_.energy.memory[level_name(t.from)] += bytes * from.read_pj_per_byte;
+      if (t.from != machine_.home) add_level_energy(store_levels_[t.from.index()], bytes * from.read_pj_per_byte);
       if (t.from == machine_.home) count_home(t.tile.value, t.block, bytes, true);
     }
     (t.to == machine_.home ? offchip : memory) += bytes * to.write_pj_per_byte;
-    if (t.to != machine_.home) e_.energy.memory[level_name(t.to)] += bytes * to.write_pj_per_byte;
+    if (t.to != machine_.home) add_level_energy(store_levels_[t.to.index()], bytes * to.write_pj_per_byte);
     if (t.to == machine_.home) count_home(t.tile.value, t.block, bytes, false);
     if (t.from != machine_.home && is_own) e_.stores[t.from.index()].bytes_out += bytes;
     if (t.to != machine_.home) e_.stores[t.to.index()].bytes_in += bytes;
@@ -213,15 +220,16 @@ class Accounts {
     book(t.tile.value, t.block, link + offchip + memory);
   }
 
-  // Of a store "core.level": the level alone.
-  const std::string& level_name(StoreId store) {
-    auto& found = level_names_[store.value];
-    if (found.empty()) {
-      const std::string& name = machine_.stores[store.index()].name;
-      const std::size_t dot = name.rfind('.');
-      found = dot == std::string::npos ? name : name.substr(dot + 1);
-    }
-    return found;
+  // Levels of one name are one, whosever they are.
+  std::size_t level_named(const std::string& name) {
+    std::size_t at = 0;
+    while (at < levels_.size() && levels_[at].name != name) ++at;
+    if (at == levels_.size()) levels_.push_back({.name = name});
+    return at;
+  }
+  void add_level_energy(std::size_t level, double pj) {
+    levels_[level].pj += pj;
+    levels_[level].is_used = true;
   }
 
   void add_path() {
@@ -234,7 +242,9 @@ class Accounts {
   }
 
   void add_tensors() {
-    std::vector<std::map<std::uint32_t, double>> where(in_.graph.tensors.size());
+    const std::size_t stores = machine_.stores.size();
+    constexpr double kNowhere = -1;
+    std::vector<double> where(in_.graph.tensors.size() * stores, kNowhere);  // byte-cycles, by tensor and store
     for (const Block& block : p_.blocks) {
       const BlockInfo& info = e_.tiled.blocks[static_cast<std::size_t>(&block - p_.blocks.data())];
       if (!info.is_sum) e_.tensors[info.tensor.index()].bytes += static_cast<double>(block.bytes);
@@ -246,15 +256,15 @@ class Accounts {
       t.born = t.is_there ? std::min(t.born, stay.from) : stay.from;
       t.died = std::max(t.died, stay.to);
       t.is_there = true;
-      where[info.tensor.index()][stay.store.value] +=
-          static_cast<double>(p_.blocks[stay.block.index()].bytes) * (stay.to - stay.from);
+      double& amount = where[info.tensor.index() * stores + stay.store.index()];
+      amount = std::max(amount, 0.0) + static_cast<double>(p_.blocks[stay.block.index()].bytes) * (stay.to - stay.from);
     }
-    for (std::size_t t = 0; t < where.size(); ++t) {
-      double most = -1;
-      for (const auto& [store, amount] : where[t])
-        if (amount > most) {
-          most = amount;
-          e_.tensors[t].store = StoreId{store};
+    for (std::size_t t = 0; t < in_.graph.tensors.size(); ++t) {
+      double most = kNowhere;
+      for (std::uint32_t s = 0; s < stores; ++s)
+        if (where[t * stores + s] > most) {
+          most = where[t * stores + s];
+          e_.tensors[t].store = StoreId{s};
         }
     }
   }
@@ -264,7 +274,15 @@ class Accounts {
   const Problem& p_;
   const Machine& machine_;
   std::vector<std::optional<std::array<ByUse, 3>>> shares_;
-  std::map<std::uint32_t, std::string> level_names_;
+  struct Level {
+    std::string name{};
+    double pj = 0;
+    bool is_used = false;
+  };
+  std::vector<Level> levels_;
+  std::vector<std::vector<std::size_t>> core_levels_;  // by core and memory
+  std::vector<std::size_t> store_levels_;
+  std::size_t home_level_ = 0;
 };
 
 }  // namespace

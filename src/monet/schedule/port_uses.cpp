@@ -4,20 +4,29 @@
 
 namespace monet::schedule {
 
-std::vector<PortDemand> port_demands(const Problem& problem, const Timeline& timeline, std::uint32_t transfer) {
+namespace {
+
+template <class Add>  // told of each PortDemand
+void list_demands(const Problem& problem, const Timeline& timeline, std::uint32_t transfer, const Add& told) {
   const Transfer& t = timeline.transfers[transfer];
-  std::vector<PortDemand> out;
-  if (!(t.passed > t.start)) return out;
+  if (!(t.passed > t.start)) return;
   const auto add = [&](const std::optional<PortId>& port) {
     if (!port) return;
     const auto bytes = static_cast<double>(problem.blocks[t.block.index()].bytes);
-    out.push_back({*port, std::ceil(bytes / problem.machine.ports[port->index()].bytes_per_cycle - 1e-9)});
+    told(PortDemand{*port, std::ceil(bytes / problem.machine.ports[port->index()].bytes_per_cycle - 1e-9)});
   };
   const std::optional<PortId>&drain = problem.machine.stores[t.from.index()].drain,
         &fill = problem.machine.stores[t.to.index()].fill;
   const bool is_own = t.carried_by == transfer;
   if (is_own) add(drain);
   if (!is_own || fill != drain) add(fill);
+}
+
+}  // namespace
+
+std::vector<PortDemand> port_demands(const Problem& problem, const Timeline& timeline, std::uint32_t transfer) {
+  std::vector<PortDemand> out;
+  list_demands(problem, timeline, transfer, [&](const PortDemand& demand) { out.push_back(demand); });
   return out;
 }
 
@@ -29,7 +38,7 @@ std::vector<double> port_cycles(const Problem& problem, const Timeline& timeline
       out[demand.port.index()] += demand.cycles;
     }
   for (std::uint32_t t = 0; t < timeline.transfers.size(); ++t)
-    for (const PortDemand& demand : port_demands(problem, timeline, t)) out[demand.port.index()] += demand.cycles;
+    list_demands(problem, timeline, t, [&](const PortDemand& demand) { out[demand.port.index()] += demand.cycles; });
   return out;
 }
 

@@ -7,9 +7,8 @@ namespace {
 
 struct Change {
   double time = 0;
-  std::uint32_t store = 0;
-  std::uint8_t use = 0;
   double bytes = 0;
+  std::uint32_t store = 0, use = 0;
 };
 
 }  // namespace
@@ -25,18 +24,17 @@ std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const T
     if (stay.to <= stay.from || bytes == 0) continue;
     const BlockInfo& info = tiled.blocks[stay.block.index()];
     const MemoryUse use = info.is_sum ? MemoryUse::Workspace : memory_use(graph[info.tensor].category);
-    changes.push_back({stay.from, stay.store.value, static_cast<std::uint8_t>(use), bytes});
-    changes.push_back({stay.to, stay.store.value, static_cast<std::uint8_t>(use), -bytes});
+    changes.push_back({stay.from, bytes, stay.store.value, static_cast<std::uint32_t>(use)});
+    changes.push_back({stay.to, -bytes, stay.store.value, static_cast<std::uint32_t>(use)});
     StoreUse& store = uses[stay.store.index()];
     store.highest_address =
         std::max(store.highest_address, stay.address + tiled.problem.blocks[stay.block.index()].bytes);
   }
-  // What leaves at a time leaves before something comes.
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return a.time != b.time ? a.time < b.time : a.bytes != b.bytes ? a.bytes < b.bytes : a.store < b.store;
-  });
+  // Those of one time count as one, in any order: bytes are whole numbers.
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.time < b.time; });
   std::vector<ByUse> now(stores.size());
   std::vector<bool> is_changed(stores.size(), false);
+  std::vector<std::uint32_t> changed;
   double total = 0;
   peak_total = peak_total_time = 0;
   for (std::size_t i = 0; i < changes.size();) {
@@ -44,14 +42,14 @@ std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const T
     for (; i < changes.size() && changes[i].time == time; ++i) {
       now[changes[i].store][changes[i].use] += changes[i].bytes;
       total += changes[i].bytes;
+      if (!is_changed[changes[i].store]) changed.push_back(changes[i].store);
       is_changed[changes[i].store] = true;
     }
     if (total > peak_total) {
       peak_total = total;
       peak_total_time = time;
     }
-    for (std::size_t s = 0; s < stores.size(); ++s) {
-      if (!is_changed[s]) continue;
+    for (const std::uint32_t s : changed) {
       is_changed[s] = false;
       double sum = 0;
       for (const double bytes : now[s]) sum += bytes;
@@ -62,6 +60,7 @@ std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const T
         uses[s].at_peak = now[s];
       }
     }
+    changed.clear();
   }
   return uses;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <mutex>
 
 #include "monet/base/diagnostic.h"
@@ -106,10 +107,18 @@ std::uint32_t TileKinds::find(std::uint32_t core, const work::Work& work, bool a
 void TileKinds::price(const CostOptions& options) {
   cost::Cache own;
   cost::Cache& cache = options.cache != nullptr ? *options.cache : own;
+  std::map<std::pair<std::uint32_t, std::array<bool, 3>>, PricedCore> cores;
+  for (const TileKind& kind : kinds_) {
+    if (!std::holds_alternative<work::LoopNest>(kind.work)) continue;
+    PricedCore& priced = cores[{kind.core, kind.at_lanes}];
+    if (!priced.text.text.empty()) continue;
+    priced.lanes = plan::at_lanes(chip_.cores[kind.core].core, kind.at_lanes);
+    priced.text = cost::text_of(priced.lanes.core, options.map);
+  }
   parallel_for(kinds_.size(), options.threads, [&](std::size_t i) {
     if (options.priced != nullptr && options.priced->look_up(*keys_[i], kinds_[i])) return;
     if (std::holds_alternative<work::LoopNest>(kinds_[i].work))
-      price_nest(kinds_[i], options, cache);
+      price_nest(kinds_[i], options, cores.at({kinds_[i].core, kinds_[i].at_lanes}), cache);
     else
       price_vector(kinds_[i]);
     if (options.priced != nullptr) options.priced->keep(*keys_[i], kinds_[i]);
@@ -149,8 +158,8 @@ std::vector<std::vector<cost::Layer>> TileKinds::forms_of(const TileKind& kind) 
   return forms;
 }
 
-void TileKinds::price_nest(TileKind& kind, const CostOptions& options, cost::Cache& cache) const {
-  const plan::AtLanes priced = plan::at_lanes(chip_.cores[kind.core].core, kind.at_lanes);
+void TileKinds::price_nest(TileKind& kind, const CostOptions& options, const PricedCore& on, cost::Cache& cache) const {
+  const plan::AtLanes& priced = on.lanes;
   std::vector<std::vector<cost::Layer>> forms = forms_of(kind);
   std::vector<cost::Mapped> best;
   double least = 0;
@@ -165,7 +174,7 @@ void TileKinds::price_nest(TileKind& kind, const CostOptions& options, cost::Cac
         kind.notes.push_back(*note);
       if (kind.adds_to_sums) layer.starts_from_stored = true;
       if (kind.leaves_sums) layer.operands[0].bits = layer.operands[0].partial_bits;
-      cost::MapResult result = cache.map(layer, priced.core, {}, options.map);
+      cost::MapResult result = cache.map(layer, priced.core, on.text, {}, options.map);
       if (!result.mapped) {
         kind.reason = result.reason;
         break;

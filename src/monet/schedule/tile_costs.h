@@ -88,7 +88,12 @@ class TileKinds {
   std::vector<TileKind> take() { return std::move(kinds_); }
 
  private:
-  void price_nest(TileKind& kind, const CostOptions& options, cost::Cache& cache) const;
+  // A core as some kinds see it, prepared for all of them.
+  struct PricedCore {
+    plan::AtLanes lanes{};
+    cost::CoreText text{};
+  };
+  void price_nest(TileKind& kind, const CostOptions& options, const PricedCore& priced, cost::Cache& cache) const;
   std::vector<std::vector<cost::Layer>> forms_of(const TileKind& kind) const;
   void add_cost(TileKind& kind, const plan::AtLanes& priced, const cost::Mapped& mapped) const;
   void price_vector(TileKind& kind) const;
