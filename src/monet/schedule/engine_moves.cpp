@@ -184,6 +184,7 @@ std::optional<Space::Spot> Engine::make_room(BlockId b, StoreId store, double ea
   const double arrives = static_cast<double>(block(b).bytes) / machine_.stores[machine_.home.index()].bytes_per_cycle;
   const double in_time = std::max(earliest, unit_free_[p_.tiles[now_].unit.index()].time - arrives);
   const double lost = spot ? spot->time - in_time : kForever;
+  if (lost <= 0) return spot;
   // Who fetches ahead wants a place that is free before the tile before ends, if there is one; else one in half of the
   // time.
   const double began = unit_began_[p_.tiles[now_].unit.index()].back();
