@@ -164,6 +164,47 @@ TEST(Cache, StoresNothingThatWasCutShort) {
   EXPECT_NE(cache.text(), Cache().text());
 }
 
+// Every size of the highest memory, from too small to more than enough: each is answered as if it were the only one,
+// and those that a search would not tell apart are searched once, whichever comes first.
+TEST(Cache, SizesThatASearchDoesNotTellApartShareIt) {
+  const Layer layer = matrix_product(96, "a");
+  const auto sized = [](std::int64_t bytes) {
+    hardware::Core core = chip();
+    core.memories.back().size_bits = bytes * 8;
+    return core;
+  };
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t bytes = 8192; bytes <= 65536; bytes += 2048) sizes.push_back(bytes);
+  Cache up, down;
+  std::size_t possible = 0;
+  for (const std::int64_t bytes : sizes) {
+    const hardware::Core core = sized(bytes);
+    ASSERT_EQ(text_of(core, {}).roomy, (std::vector<std::size_t>{core.memories.size() - 1}));
+    const MapResult alone = map_layer(layer, core, {}, {}), found = up.map(layer, core, {}, {});
+    EXPECT_EQ(found.reason, alone.reason) << bytes;
+    ASSERT_EQ(found.mapped.has_value(), alone.mapped.has_value()) << bytes;
+    if (!alone.mapped) continue;
+    ++possible;
+    EXPECT_EQ(found.mapped->order, alone.mapped->order) << bytes;
+    EXPECT_EQ(found.mapped->evaluation.cuts, alone.mapped->evaluation.cuts) << bytes;
+    EXPECT_EQ(found.mapped->evaluation.latency, alone.mapped->evaluation.latency) << bytes;
+    EXPECT_EQ(found.mapped->evaluation.energy_pj, alone.mapped->evaluation.energy_pj) << bytes;
+    EXPECT_EQ(found.mapped->evaluated, alone.mapped->evaluated) << bytes;
+    EXPECT_EQ(found.mapped->problem.memories.back().size_bits, static_cast<double>(bytes * 8));
+  }
+  EXPECT_GT(possible, 0u);
+  EXPECT_LT(possible, sizes.size());
+  EXPECT_LT(up.searched(), sizes.size() / 2);
+  EXPECT_GT(up.searched(), 1u);
+  for (auto bytes = sizes.rbegin(); bytes != sizes.rend(); ++bytes) down.map(layer, sized(*bytes), {}, {});
+  EXPECT_EQ(down.searched(), up.searched());
+  EXPECT_EQ(down.text(), up.text());
+  Cache later;
+  later.add(up.text(), "cache.json");
+  for (const std::int64_t bytes : sizes) later.map(layer, sized(bytes), {}, {});
+  EXPECT_EQ(later.searched(), 0u);
+}
+
 TEST(Cache, ThreadsShareIt) {
   Cache cache;
   std::vector<std::thread> threads;
