@@ -60,6 +60,7 @@ Checkpointing::Checkpointing(std::vector<Iteration> iterations, const Setting& s
     for (const Iteration& i : iterations_) axes_.back().alternatives.push_back(fmt::format("{}", i.samples));
   }
   for (std::size_t i = 0; i < iterations_.size(); ++i) {
+    known_.emplace_back(decompose(iterations_[i].training, options.decompose));
     std::unordered_map<std::string_view, TensorId> named;
     for (const TensorId t : saved_activations(iterations_[i].training))
       named.emplace(iterations_[i].training[t].name, t);
@@ -116,13 +117,14 @@ std::vector<plan::SavedPlan> Checkpointing::savings(const solve::Choices& decisi
 Subject Checkpointing::subject(const solve::Choices& decision) const {
   std::vector<plan::SavedPlan> saved = savings(decision);
   const Iteration& it = iteration(decision);
-  const std::vector<TensorId>& tensors = tensors_[static_cast<std::size_t>(&it - iterations_.data())];
+  const auto number = static_cast<std::size_t>(&it - iterations_.data());
+  const std::vector<TensorId>& tensors = tensors_[number];
   std::vector<Dropped> dropped;
   for (std::size_t i = 0, next = 0; i < activations_.size(); ++i)
     if (decision[i] != 0)
       if (const auto drop = dropped_as(tensors[i], saved[next++])) dropped.push_back(*drop);
   return Subject(decompose(dropped.empty() ? it.training : recompute(it.training, dropped), options_.decompose),
-                 std::move(saved));
+                 std::move(saved), known_[number]);
 }
 
 plan::Plan Checkpointing::plan(const Subject& subject, const solve::Choices& decision) const {
