@@ -60,7 +60,6 @@ Checkpointing::Checkpointing(std::vector<Iteration> iterations, const Setting& s
     for (const Iteration& i : iterations_) axes_.back().alternatives.push_back(fmt::format("{}", i.samples));
   }
   for (std::size_t i = 0; i < iterations_.size(); ++i) {
-    known_.emplace_back(decompose(iterations_[i].training, options.decompose));
     std::unordered_map<std::string_view, TensorId> named;
     for (const TensorId t : saved_activations(iterations_[i].training))
       named.emplace(iterations_[i].training[t].name, t);
@@ -68,6 +67,8 @@ Checkpointing::Checkpointing(std::vector<Iteration> iterations, const Setting& s
       MONET_ASSERT(named.contains(a.name), "iterations save the same activations");
       tensors_[i].push_back(named.at(a.name));
     }
+    // With everything rebuilt: what decisions add is there, but for casts.
+    known_.emplace_back(decompose(recompute(iterations_[i].training, tensors_[i]), options.decompose));
   }
   const std::vector<Axis>& ways = iterations_.front().ways.axes();
   axes_.insert(axes_.end(), ways.begin(), ways.end());
