@@ -132,7 +132,7 @@ void drop_some(Graph& graph, Network& network, Draw& draw) {
     if (narrows && draw.coin() && is_float(own) && bits(own) > 8) dropped.back().narrow = Element::F8E5M2;
   }
   if (dropped.empty()) return;
-  graph = recompute(std::move(graph), dropped);
+  graph = recompute(graph, dropped);
   network.recomputes = true;
   network.words += " recomputed";
 }

@@ -30,6 +30,7 @@ Category category_of(Phase phase) {
 Builder::Builder(std::string graph_name) { graph_.name = std::move(graph_name); }
 
 Builder::Builder(Graph graph) : graph_(std::move(graph)) {
+  tensor_names_.reserve(2 * graph_.tensors.size());  // some will be added
   for (std::uint32_t t = 0; t < graph_.tensors.size(); ++t) {
     const Tensor& tensor = graph_.tensors[t];
     tensor_names_.emplace(tensor.name, 2);

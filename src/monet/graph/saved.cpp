@@ -31,8 +31,11 @@ std::vector<TensorId> saved_activations(const Graph& g) {
     return false;
   };
   std::vector<TensorId> part_of(g.tensors.size(), kNoTensor);  // of a slice: what it was cut from
-  const Uses u = uses(g);
-  for (std::uint32_t t = 0; t < g.tensors.size(); ++t) forward[t] = u.producer[t] == kNoNode && transient(TensorId{t});
+  std::vector<bool> is_made(g.tensors.size(), false);
+  for (const Node& node : g.nodes)
+    for (const TensorId t : node.outputs)
+      if (t != kNoTensor) is_made[t.index()] = true;
+  for (std::uint32_t t = 0; t < g.tensors.size(); ++t) forward[t] = !is_made[t] && transient(TensorId{t});
   for (const Node& node : g.nodes) {
     const bool is_part = std::holds_alternative<Slice>(node.op) || std::holds_alternative<Split>(node.op);
     for (const TensorId t : node.outputs) {
@@ -53,7 +56,7 @@ std::vector<TensorId> saved_activations(const Graph& g) {
     result.push_back(t);
   };
   for (std::uint32_t t = 0; t < g.tensors.size(); ++t)
-    if (u.producer[t] == kNoNode) take(TensorId{t});
+    if (!is_made[t]) take(TensorId{t});
   for (const Node& node : g.nodes)
     for (const TensorId t : node.outputs)
       if (t != kNoTensor) take(t);

@@ -27,6 +27,7 @@ class Decision {
   Decision(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip, const Plan& plan,
            const Places& places)
       : graph_(graph), facts_(facts), chip_(chip), plan_(plan), places_(places), defaults_(graph, facts, chip) {
+    if (plan.groups.empty() && plan.nodes.empty()) return;  // which name nodes
     for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) by_name_.emplace(graph.nodes[i].name, NodeId{i});
   }
 
@@ -202,7 +203,8 @@ class Decision {
   }
 
   void find_spilled() {
-    if (plan_.saved.empty()) return;
+    const auto spills = [](const SavedPlan& saved) { return saved.saving == Saving::Spill; };
+    if (std::none_of(plan_.saved.begin(), plan_.saved.end(), spills)) return;
     for (const TensorId t : saved_activations(graph_)) {
       Saving saving = Saving::Keep;
       for (const SavedPlan& saved : plan_.saved)
@@ -434,7 +436,7 @@ class Decision {
   const Plan& plan_;
   const Places& places_;
   Defaults defaults_;
-  std::unordered_map<std::string, NodeId> by_name_;
+  std::unordered_map<std::string_view, NodeId> by_name_;
   std::vector<std::size_t> group_of_, group_index_;
   std::vector<ChosenGroup> named_;
   std::vector<const NodePlan*> entry_of_;

@@ -145,15 +145,15 @@ double DefaultCuts::blocks(NodeId node, const std::vector<std::int64_t>& across,
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (tensors[i] == kNoTensor) continue;
       const TensorId old = graph_[tensors[i]].overwrites;
-      std::vector<std::int64_t> cuts = cuts_[(is_update && old != kNoTensor ? old : tensors[i]).index()];
-      cuts.resize(graph_[tensors[i]].shape.size(), 1);
-      for (std::size_t l = 0; l < parts.size(); ++l)
-        if (const int axis = operands[i].axes[l]; axis >= 0 && across[l] * parts[l] > 1) {
-          std::int64_t& cut = cuts[static_cast<std::size_t>(axis)];
-          cut = cut_by_both(cut, across[l] * parts[l]);
-        }
+      const std::vector<std::int64_t>& cuts = cuts_[(is_update && old != kNoTensor ? old : tensors[i]).index()];
       double count = 1;
-      for (std::size_t a = 0; a < cuts.size(); ++a) count *= static_cast<double>(blocks_along(tensors[i], a, cuts[a]));
+      for (std::size_t a = 0; a < graph_[tensors[i]].shape.size(); ++a) {
+        std::int64_t cut = a < cuts.size() ? cuts[a] : 1;
+        for (std::size_t l = 0; l < parts.size(); ++l)
+          if (operands[i].axes[l] == static_cast<int>(a) && across[l] * parts[l] > 1)
+            cut = cut_by_both(cut, across[l] * parts[l]);
+        count *= static_cast<double>(blocks_along(tensors[i], a, cut));
+      }
       sum += count;
     }
   };

@@ -44,7 +44,7 @@ bool is_meant_for(const CoreOnChip& core, const Facts& facts) {
 }  // namespace
 
 Defaults::Defaults(const Graph& graph, const std::vector<Facts>& facts, const Chip& chip)
-    : graph_(graph), facts_(facts), chip_(chip), cuts_(graph, facts), least_(graph.nodes.size()) {}
+    : graph_(graph), facts_(facts), chip_(chip), cuts_(graph, facts), loads_(graph.nodes.size()) {}
 
 void Defaults::choose_cores(NodeId node, const NodeChoice* near, NodeChoice& choice,
                             std::vector<std::string>& notes) const {
@@ -112,7 +112,7 @@ void Defaults::choose_across(NodeId node, NodeChoice& choice) const {
       used *= split.parts;
       imbalance *= static_cast<double>(longest_part(size, split.parts) * split.parts) / static_cast<double>(size);
     }
-    const Load moved = load(node, choice, parts);
+    const Load& moved = load(node, choice, parts);
     double sum = 0;
     for (const double b : moved.moved_in) sum += b;
     for (const double b : moved.moved_out) sum += b;
@@ -160,15 +160,11 @@ double Defaults::parts_in_store(const NodeChoice& choice, const OperandFacts& op
 }
 
 // Of a tile of one step.
-const TileBytes& Defaults::least_bytes(NodeId node) const {
-  std::optional<TileBytes>& known = least_[node.index()];
-  if (!known) {
-    std::vector<Range> box;
-    for (const Loop& loop : facts_[node.index()].loops)
-      box.push_back(loop.kind == LoopKind::Fixed ? Range{0, loop.size} : Range{0, 1});
-    known = tile_bytes(facts_[node.index()], cut(graph_, graph_[node], box));
-  }
-  return *known;
+TileBytes Defaults::least_bytes(NodeId node) const {
+  std::vector<Range> box;
+  for (const Loop& loop : facts_[node.index()].loops)
+    box.push_back(loop.kind == LoopKind::Fixed ? Range{0, loop.size} : Range{0, 1});
+  return tile_bytes(facts_[node.index()], cut(graph_, graph_[node], box));
 }
 
 // The part of each operand of a fused update that takes room of its own while the next tile is fetched: none of an old
@@ -189,7 +185,21 @@ Defaults::Parts Defaults::own_room(NodeId id) const {
 
 // What the largest tile takes in the stores of the first core, and those of other cores that share a store and have
 // parts of their own. Operands of which not even one step fits flow past.
-Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts) const {
+const Defaults::Load& Defaults::load(NodeId node, const NodeChoice& choice,
+                                     const std::vector<std::int64_t>& parts) const {
+  // What a fused update overwrites does not make two of them alike, but counts here.
+  const NodeId first = facts_[node.index()].first_alike;
+  const bool is_shared = first != kNoNode && !std::holds_alternative<Steps>(graph_[node].op);
+  KnownLoads& known = loads_[(is_shared ? first : node).index()];
+  for (const KnownLoad& k : known.all)
+    if (k.parts == parts && k.cores == choice.cores && k.across == choice.across) return k.load;
+  if (!known.least) known.least = least_bytes(node);
+  known.all.push_front({choice.cores, choice.across, parts, load_of(node, choice, parts, *known.least)});
+  return known.all.front().load;
+}
+
+Defaults::Load Defaults::load_of(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts,
+                                 const TileBytes& fewest) const {
   const Facts& facts = facts_[node.index()];
   std::vector<Range> box;
   const std::vector<std::int64_t> across = core_parts(node, choice);
@@ -197,7 +207,6 @@ Defaults::Load Defaults::load(NodeId node, const NodeChoice& choice, const std::
     box.push_back(part_of(part_of({0, facts.loops[l].size}, across[l], 0), parts[l], 0));
   const Cut part = cut(graph_, graph_[node], box);
   const TileBytes bytes = tile_bytes(facts, part);
-  const TileBytes& fewest = least_bytes(node);
   std::map<StoreId, double> sums;
   const auto add = [&](const std::vector<OperandFacts>& operands, const std::vector<double>& all,
                        const std::vector<double>& one, const std::vector<double>& own) {
@@ -336,17 +345,18 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
     for (const hardware::ArrayDimension& d : array->dimensions) side = std::max(side, static_cast<double>(d.size));
   const double home_rate = chip_.machine.stores[chip_.machine.home.index()].bytes_per_cycle;
   // Halves the loop that costs the least; if it must fit better, one that cuts what takes most room.
-  Load now = load(node, choice, parts);
+  const Load* now = &load(node, choice, parts);
+  std::uint64_t worth_cutting = now->largest_moves_with;  // loops, as bits
   const auto halve = [&](bool is_parallel_only, bool must_fit_better) {
     double best = std::numeric_limits<double>::infinity(), best_overflow = best;
     std::optional<std::size_t> chosen;
-    Load chosen_load;
+    const Load* chosen_load = nullptr;
     for (std::size_t l = 0; l < parts.size(); ++l) {
       if (!is_open(l) || (is_parallel_only && facts.loops[l].kind != LoopKind::Parallel)) continue;
-      if (must_fit_better && (now.largest_moves_with >> l & 1) == 0) continue;
+      if (must_fit_better && (worth_cutting >> l & 1) == 0) continue;
       const std::int64_t before = parts[l];
       parts[l] = std::min(extent(l), 2 * before);
-      Load then = load(node, choice, parts);
+      const Load& then = load(node, choice, parts);
       const bool is_laid_out = facts.loops[l].name == "K" || facts.loops[l].name == "C" || facts.loops[l].name == "D";
       const bool is_short = is_laid_out && static_cast<double>(longest_part(extent(l), parts[l])) < side;
       double count = 1;
@@ -355,23 +365,24 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
           traffic(node, then, parts, best_order(node, then, parts, wished)) * (is_short ? kShortLoop : 1) +
           (count * kTileCycles + cuts_.blocks(node, across, parts) * kBlockCycles) * home_rate;
       parts[l] = before;
-      if (must_fit_better && then.overflow >= now.overflow) continue;
+      if (must_fit_better && then.overflow >= now->overflow) continue;
       if (score > best || (score == best && then.overflow >= best_overflow)) continue;
       best = score;
       best_overflow = then.overflow;
       chosen = l;
-      chosen_load = std::move(then);
+      chosen_load = &then;
     }
     if (!chosen) return false;
     parts[*chosen] = std::min(extent(*chosen), 2 * parts[*chosen]);
-    now = std::move(chosen_load);
+    now = chosen_load;
+    worth_cutting = now->largest_moves_with;
     return true;
   };
   // First what takes most room; where that cannot be cut any more, the rest.
-  while (now.overflow > 0) {
+  while (now->overflow > 0) {
     if (halve(false, true)) continue;
-    if (now.largest_moves_with == ~std::uint64_t{0}) break;
-    now.largest_moves_with = ~std::uint64_t{0};
+    if (worth_cutting == ~std::uint64_t{0}) break;
+    worth_cutting = ~std::uint64_t{0};
   }
   const auto tiles = [&] {
     std::int64_t count = 1;
@@ -383,7 +394,7 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
   while (wished.empty() && cycles > kWorthTiling && tiles() < kFewTiles && halve(true, false)) {
   }
   choice.tiles.clear();
-  for (const std::uint32_t l : best_order(node, now, parts, wished))
+  for (const std::uint32_t l : best_order(node, *now, parts, wished))
     if (parts[l] > 1) choice.tiles.push_back({l, parts[l]});
 }
 
@@ -410,7 +421,8 @@ void Defaults::align(const std::vector<NodeId>& nodes, std::vector<NodeChoice>& 
       parts[split.loop] *= split.parts;
     }
     const std::vector<std::int64_t> across = core_parts(alike[0], leader);
-    while (!holds_all(alike, leader, parts)) {
+    std::vector<Life> lives = lives_of(alike, leader);
+    while (!holds_all(alike, leader, parts, lives)) {
       std::optional<std::uint32_t> best;
       double least = std::numeric_limits<double>::infinity();
       std::int64_t then = 1;
@@ -438,41 +450,58 @@ void Defaults::align(const std::vector<NodeId>& nodes, std::vector<NodeChoice>& 
   }
 }
 
-// Whether there is room for one tile of every node at its turn, beside what earlier ones made for later ones.
-bool Defaults::holds_all(const std::vector<NodeId>& nodes, const NodeChoice& choice,
-                         const std::vector<std::int64_t>& parts) const {
-  struct Life {
-    std::size_t first = 0, last = 0;
-    bool is_made = false;  // by one of the nodes
-    StoreId store{};
-    double bytes = 0;
-  };
-  std::map<TensorId, Life> lives;
+// By tensor; nothing is known of their bytes yet.
+std::vector<Defaults::Life> Defaults::lives_of(const std::vector<NodeId>& nodes, const NodeChoice& choice) const {
+  std::vector<Life> lives;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const Load bytes = load(nodes[i], choice, parts);
-    const Facts& facts = facts_[nodes[i].index()];
     const auto add = [&](const std::vector<TensorId>& tensors, const std::vector<OperandFacts>& operands,
-                         const std::vector<double>& sizes, bool is_made) {
+                         bool is_made) {
       for (std::size_t o = 0; o < tensors.size(); ++o) {
         if (tensors[o] == kNoTensor) continue;
-        Life& life = lives.try_emplace(tensors[o], Life{.first = i}).first->second;
+        const auto at = std::lower_bound(lives.begin(), lives.end(), tensors[o],
+                                         [](const Life& life, TensorId t) { return life.tensor < t; });
+        const bool is_new = at == lives.end() || at->tensor != tensors[o];
+        Life& life = is_new ? *lives.insert(at, {.tensor = tensors[o], .first = i}) : *at;
         life.last = i;
         life.is_made = life.is_made || is_made;
         life.store = chip_.store(choice.cores[0], operands[o].slot);
+      }
+    };
+    const Facts& facts = facts_[nodes[i].index()];
+    add(graph_[nodes[i]].inputs, facts.inputs, false);
+    add(graph_[nodes[i]].outputs, facts.outputs, true);
+  }
+  return lives;
+}
+
+// Whether there is room for one tile of every node at its turn, beside what earlier ones made for later ones.
+bool Defaults::holds_all(const std::vector<NodeId>& nodes, const NodeChoice& choice,
+                         const std::vector<std::int64_t>& parts, std::vector<Life>& lives) const {
+  for (Life& life : lives) life.bytes = 0;
+  for (const NodeId n : nodes) {
+    const Load& bytes = load(n, choice, parts);
+    const auto add = [&](const std::vector<TensorId>& tensors, const std::vector<OperandFacts>& operands,
+                         const std::vector<double>& sizes) {
+      for (std::size_t o = 0; o < tensors.size(); ++o) {
+        if (tensors[o] == kNoTensor) continue;
+        Life& life = *std::lower_bound(lives.begin(), lives.end(), tensors[o],
+                                       [](const Life& l, TensorId t) { return l.tensor < t; });
         life.bytes = std::max(life.bytes, sizes[o] * parts_in_store(choice, operands[o]));
       }
     };
-    add(graph_[nodes[i]].inputs, facts.inputs, bytes.inputs, false);
-    add(graph_[nodes[i]].outputs, facts.outputs, bytes.outputs, true);
+    const Facts& facts = facts_[n.index()];
+    add(graph_[n].inputs, facts.inputs, bytes.inputs);
+    add(graph_[n].outputs, facts.outputs, bytes.outputs);
   }
+  std::vector<double> sums(chip_.machine.stores.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    std::map<StoreId, double> sums;
-    for (const auto& [tensor, life] : lives)
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (const Life& life : lives)
       if (life.first == i || life.last == i || (life.is_made && life.first < i && i < life.last))
-        sums[life.store] += life.bytes;
-    for (const auto& [store, sum] : sums)
-      if (!(store == chip_.machine.home && chip_.home_is_offchip) &&
-          sum > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes))
+        sums[life.store.index()] += life.bytes;
+    for (std::size_t s = 0; s < sums.size(); ++s)
+      if (!(s == chip_.machine.home.index() && chip_.home_is_offchip) &&
+          sums[s] > kRoom * static_cast<double>(chip_.machine.stores[s].bytes))
         return false;
   }
   return true;

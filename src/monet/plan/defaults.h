@@ -1,4 +1,5 @@
 #pragma once
+#include <forward_list>
 #include <optional>
 #include <vector>
 
@@ -35,16 +36,27 @@ class Defaults {
     std::vector<double> inputs{}, outputs{};      // bytes of a tile
     std::vector<double> moved_in{}, moved_out{};  // the same, more where they lie in short runs of addresses
   };
-  bool holds_all(const std::vector<NodeId>& nodes, const NodeChoice& choice,
-                 const std::vector<std::int64_t>& parts) const;
+  // What tiles of several nodes have in a store while one after the other runs.
+  struct Life {
+    TensorId tensor{};
+    std::size_t first = 0, last = 0;  // of the nodes
+    bool is_made = false;             // by one of them
+    StoreId store{};
+    double bytes = 0;
+  };
+  std::vector<Life> lives_of(const std::vector<NodeId>& nodes, const NodeChoice& choice) const;
+  bool holds_all(const std::vector<NodeId>& nodes, const NodeChoice& choice, const std::vector<std::int64_t>& parts,
+                 std::vector<Life>& lives) const;
   std::vector<std::int64_t> core_parts(NodeId node, const NodeChoice& choice) const;
   double parts_in_store(const NodeChoice& choice, const OperandFacts& operand) const;
-  const TileBytes& least_bytes(NodeId node) const;
+  TileBytes least_bytes(NodeId node) const;
   struct Parts {
     std::vector<double> inputs{}, outputs{};
   };
   Parts own_room(NodeId node) const;
-  Load load(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts) const;
+  const Load& load(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts) const;
+  Load load_of(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts,
+               const TileBytes& fewest) const;
   double traffic(NodeId node, const Load& load, const std::vector<std::int64_t>& parts,
                  const std::vector<std::uint32_t>& order) const;
   std::vector<std::uint32_t> best_order(NodeId node, const Load& load, const std::vector<std::int64_t>& parts,
@@ -54,7 +66,18 @@ class Defaults {
   const std::vector<Facts>& facts_;
   const Chip& chip_;
   DefaultCuts cuts_;
-  mutable std::vector<std::optional<TileBytes>> least_;  // by node, as far as asked for
+  // Of nodes that are alike, kept with the first of them: they are asked for again and again.
+  struct KnownLoad {
+    std::vector<std::uint32_t> cores{};
+    std::vector<LoopSplit> across{};
+    std::vector<std::int64_t> parts{};
+    Load load{};
+  };
+  struct KnownLoads {
+    std::optional<TileBytes> least{};  // of a tile of one step
+    std::forward_list<KnownLoad> all{};
+  };
+  mutable std::vector<KnownLoads> loads_;  // by node
 };
 
 }  // namespace monet::plan

@@ -67,12 +67,12 @@ void probe_loop(const Graph& graph, const Node& node, std::size_t loop, Facts& f
 }
 
 // Everything that facts depend on.
-bool are_alike(const Graph& graph, const Node& a, const Node& b) {
+bool are_alike(const Graph& graph_a, const Node& a, const Graph& graph_b, const Node& b) {
   const auto same = [&](const std::vector<TensorId>& x, const std::vector<TensorId>& y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](TensorId s, TensorId t) {
       if (s == kNoTensor || t == kNoTensor) return s == t;
-      return graph[s].shape == graph[t].shape && graph[s].format == graph[t].format &&
-             graph[s].category == graph[t].category;
+      return graph_a[s].shape == graph_b[t].shape && graph_a[s].format == graph_b[t].format &&
+             graph_a[s].category == graph_b[t].category;
     });
   };
   return same(a.inputs, b.inputs) && same(a.outputs, b.outputs) && a.op == b.op;
@@ -140,21 +140,43 @@ Facts facts_of(const Graph& graph, const Node& node) {
   return facts;
 }
 
-std::vector<Facts> facts_of(const Graph& graph) {
+KnownFacts::KnownFacts(Graph graph) : graph_(std::move(graph)), facts_(facts_of(graph_)) {
+  for (std::uint32_t n = 0; n < facts_.size(); ++n)
+    if (facts_[n].first_alike == NodeId{n}) by_[likeness(graph_, graph_.nodes[n])].push_back(NodeId{n});
+}
+
+NodeId KnownFacts::like(const Graph& graph, const Node& node) const {
+  const auto at = by_.find(likeness(graph, node));
+  if (at != by_.end())
+    for (const NodeId n : at->second)
+      if (are_alike(graph, node, graph_, graph_[n])) return n;
+  return kNoNode;
+}
+
+std::vector<Facts> facts_of(const Graph& graph, const KnownFacts& known) {
   std::vector<Facts> facts;
   facts.reserve(graph.nodes.size());
+  std::vector<NodeId> first(known.size(), kNoNode);  // by known node: the first here that is like it
   // Most nodes are like one before: the steps of updates, layers of one shape.
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> known;
-  for (const Node& node : graph.nodes) {
-    std::vector<std::uint32_t>& alike = known[likeness(graph, node)];
-    const auto at = std::find_if(alike.begin(), alike.end(),
-                                 [&](std::uint32_t n) { return are_alike(graph, node, graph.nodes[n]); });
-    if (at != alike.end()) {
-      facts.push_back(Facts(facts[*at]));
-    } else {
-      alike.push_back(static_cast<std::uint32_t>(facts.size()));
-      facts.push_back(facts_of(graph, node));
+  std::unordered_map<std::uint64_t, std::vector<NodeId>> others;
+  for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (const NodeId k = known.like(graph, node); k != kNoNode) {
+      if (first[k.index()] == kNoNode) first[k.index()] = NodeId{n};
+      facts.push_back(known[k]);
+      facts.back().first_alike = first[k.index()];
+      continue;
     }
+    std::vector<NodeId>& alike = others[likeness(graph, node)];
+    const auto at = std::find_if(alike.begin(), alike.end(),
+                                 [&](NodeId other) { return are_alike(graph, node, graph, graph[other]); });
+    if (at != alike.end()) {
+      facts.push_back(Facts(facts[at->index()]));
+      continue;
+    }
+    alike.push_back(NodeId{n});
+    facts.push_back(facts_of(graph, node));
+    facts.back().first_alike = NodeId{n};
   }
   return facts;
 }

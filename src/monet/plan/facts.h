@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "monet/graph/cut.h"
@@ -30,11 +31,29 @@ struct Facts {
   double operations = 0;  // multiply-adds, or element functions
   double moved_bits = 0;  // all operands whole
   std::vector<OperandFacts> inputs{}, outputs{};
+  NodeId first_alike = kNoNode;  // of the same graph: its operator and operands are the same; kNoNode: not looked for
+};
+
+// A graph and the facts of its nodes, among which nodes of other graphs find theirs. Never changed once it is made.
+class KnownFacts {
+ public:
+  KnownFacts() = default;
+  explicit KnownFacts(Graph graph);
+  // The first node that is like a node of another graph; kNoNode if none is.
+  NodeId like(const Graph& graph, const Node& node) const;
+  const Facts& operator[](NodeId node) const { return facts_[node.index()]; }
+  std::size_t size() const { return facts_.size(); }
+
+ private:
+  Graph graph_;
+  std::vector<Facts> facts_;                                   // by node
+  std::unordered_map<std::uint64_t, std::vector<NodeId>> by_;  // by likeness: the first ones of their kinds
 };
 
 // The node must be a single work.
 Facts facts_of(const Graph& graph, const Node& node);
-std::vector<Facts> facts_of(const Graph& graph);  // of all nodes
+// Of all nodes; those that are like known ones, or like another one before, are not looked at twice.
+std::vector<Facts> facts_of(const Graph& graph, const KnownFacts& known = {});
 
 // Part `index` of `parts` of a range, as equal as they can be.
 Range part_of(const Range& range, std::int64_t parts, std::int64_t index);

@@ -22,42 +22,49 @@ Graph compact(Graph g) {
     mark(g.tensors[t].overwrites);
     if (const CopyOf* copy = std::get_if<CopyOf>(&g.tensors[t].initial)) mark(copy->tensor);
   }
+  if (std::all_of(used.begin(), used.end(), [](bool is_used) { return is_used; })) return g;
   std::vector<TensorId> renumbered(g.tensors.size(), kNoTensor);
-  std::vector<Tensor> kept;
+  std::uint32_t kept = 0;
   for (std::size_t t = 0; t < g.tensors.size(); ++t) {
     if (!used[t]) continue;
-    renumbered[t] = TensorId{static_cast<std::uint32_t>(kept.size())};
-    kept.push_back(std::move(g.tensors[t]));
+    renumbered[t] = TensorId{kept};
+    if (t != kept) g.tensors[kept] = std::move(g.tensors[t]);
+    ++kept;
   }
+  g.tensors.erase(g.tensors.begin() + kept, g.tensors.end());
   const auto renumber = [&](TensorId& t) {
     if (t != kNoTensor) t = renumbered[t.index()];
   };
-  for (Tensor& t : kept) {
+  for (Tensor& t : g.tensors) {
     renumber(t.overwrites);
     if (CopyOf* copy = std::get_if<CopyOf>(&t.initial)) renumber(copy->tensor);
   }
   for (Node& node : g.nodes)
     for (auto* list : {&node.inputs, &node.outputs, &node.holds}) std::for_each(list->begin(), list->end(), renumber);
   std::for_each(g.outputs.begin(), g.outputs.end(), renumber);
-  g.tensors = std::move(kept);
   return g;
 }
 
 Graph remove_dead_nodes(Graph g) {
   std::vector<bool> live(g.tensors.size(), false);
   for (const TensorId t : g.outputs) live[t.index()] = true;
-  std::vector<Node> kept;
+  std::vector<bool> is_dead(g.nodes.size(), false);
   for (std::size_t n = g.nodes.size(); n-- > 0;) {
-    Node& node = g.nodes[n];
+    const Node& node = g.nodes[n];
     const auto is_live = [&](TensorId t) { return t != kNoTensor && live[t.index()]; };
-    if (!std::any_of(node.outputs.begin(), node.outputs.end(), is_live)) continue;
+    is_dead[n] = std::none_of(node.outputs.begin(), node.outputs.end(), is_live);
+    if (is_dead[n]) continue;
     for (const auto* list : {&node.inputs, &node.holds})
       for (const TensorId t : *list)
         if (t != kNoTensor) live[t.index()] = true;
-    kept.push_back(std::move(node));
   }
-  std::reverse(kept.begin(), kept.end());
-  g.nodes = std::move(kept);
+  std::size_t kept = 0;
+  for (std::size_t n = 0; n < g.nodes.size(); ++n) {
+    if (is_dead[n]) continue;
+    if (n != kept) g.nodes[kept] = std::move(g.nodes[n]);
+    ++kept;
+  }
+  g.nodes.erase(g.nodes.begin() + static_cast<std::ptrdiff_t>(kept), g.nodes.end());
   return compact(std::move(g));
 }
 

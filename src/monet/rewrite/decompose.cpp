@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "monet/base/overloaded.h"
 #include "monet/graph/builder.h"
@@ -39,8 +40,8 @@ class Decomposer {
 
  private:
   Graph strip(Graph graph) {
-    nodes_ = std::move(graph.nodes);
-    graph.nodes.clear();
+    nodes_ = std::exchange(graph.nodes, {});
+    graph.nodes.reserve(2 * nodes_.size());
     return graph;
   }
 

@@ -16,28 +16,31 @@ namespace {
 
 class Recomputer {
  public:
-  Recomputer(Graph graph, std::span<const Dropped> dropped)
-      : root_(view_roots(graph)),
-        producer_(uses(graph).producer),
+  Recomputer(const Graph& graph, std::span<const Dropped> dropped)
+      : nodes_(graph.nodes),
+        root_(view_roots(graph)),
+        producer_(graph.tensors.size(), kNoNode),
         kept_(graph.tensors.size(), false),
         forward_(graph.tensors.size(), false),
-        dropped_(graph.tensors.size(), nullptr) {
-    for (const Node& node : graph.nodes)
-      for (const TensorId t : node.outputs)
-        if (t != kNoTensor) forward_[t.index()] = node.phase == Phase::Forward || node.phase == Phase::Loss;
+        dropped_(graph.tensors.size(), nullptr),
+        builder_(Graph{.name = graph.name, .tensors = graph.tensors, .nodes = {}, .outputs = graph.outputs}) {
+    for (std::uint32_t n = 0; n < nodes_.size(); ++n)
+      for (const TensorId t : nodes_[n].outputs) {
+        if (t == kNoTensor) continue;
+        producer_[t.index()] = NodeId{n};
+        forward_[t.index()] = nodes_[n].phase == Phase::Forward || nodes_[n].phase == Phase::Loss;
+      }
     for (const TensorId t : saved_activations(graph)) kept_[t.index()] = true;
     for (const Dropped& d : dropped) {
       kept_[root_[d.tensor.index()].index()] = false;
       dropped_[root_[d.tensor.index()].index()] = &d;
     }
-    nodes_ = std::move(graph.nodes);
-    graph.nodes.clear();
-    builder_.emplace(std::move(graph));
+    builder_.graph().nodes.reserve(2 * nodes_.size());
   }
 
   Graph run() {
-    Builder& b = *builder_;
-    for (Node& original : nodes_) {
+    Builder& b = builder_;
+    for (const Node& original : nodes_) {
       Node node = original;
       if (node.phase == Phase::Backward || node.phase == Phase::Update || node.phase == Phase::Recompute) {
         own_.clear();
@@ -56,7 +59,7 @@ class Recomputer {
   bool is_narrow(TensorId t) const { return dropped_[t.index()] != nullptr && dropped_[t.index()]->narrow; }
 
   TensorId cast(TensorId from, Element to, Phase phase, const std::string& name) {
-    Builder& b = *builder_;
+    Builder& b = builder_;
     b.phase = phase;
     const Category category = b[from].category;
     const TensorId out = b.one(Cast{to}, {from}, name);
@@ -69,7 +72,7 @@ class Recomputer {
     const TensorId root = root_[t.index()];
     const NodeId by = producer_[root.index()];
     return by == kNoNode || !forward_[root.index()] || kept_[root.index()] ||
-           (*builder_)[root].category == Category::ModelState;
+           builder_[root].category == Category::ModelState;
   }
 
   // The clone of a tensor, if there is one for the reader at hand.
@@ -97,8 +100,8 @@ class Recomputer {
       stack.pop_back();
       if (clone_of(next)) continue;
       if (is_narrow(next))
-        clones[next.value] = cast(narrow_.at(next.value), (*builder_)[next].format.element, Phase::Recompute,
-                                  (*builder_)[next].name + ".wide");
+        clones[next.value] = cast(narrow_.at(next.value), builder_[next].format.element, Phase::Recompute,
+                                  builder_[next].name + ".wide");
       else
         clone(producer, clones);
     }
@@ -108,7 +111,7 @@ class Recomputer {
   using Clones = std::unordered_map<std::uint32_t, TensorId>;  // by tensor
 
   void clone(const Node& original, Clones& clones) {
-    Builder& b = *builder_;
+    Builder& b = builder_;
     Node node = original;
     node.name = b.unique_node(original.name + ".recompute");
     node.phase = Phase::Recompute;
@@ -132,24 +135,24 @@ class Recomputer {
     b.graph().nodes.push_back(std::move(node));
   }
 
+  const std::vector<Node>& nodes_;
   std::vector<TensorId> root_;
   std::vector<NodeId> producer_;
   std::vector<bool> kept_, forward_;
   std::vector<const Dropped*> dropped_;  // by tensor: of roots
-  std::vector<Node> nodes_;
-  std::optional<Builder> builder_;
+  Builder builder_;
   Clones own_, shared_;  // of the reader at hand; of all from now on
   Clones narrow_;        // what waits instead
 };
 
 }  // namespace
 
-Graph recompute(Graph graph, std::span<const Dropped> dropped) { return Recomputer(std::move(graph), dropped).run(); }
+Graph recompute(const Graph& graph, std::span<const Dropped> dropped) { return Recomputer(graph, dropped).run(); }
 
-Graph recompute(Graph graph, std::span<const TensorId> dropped, const RecomputeOptions& options) {
+Graph recompute(const Graph& graph, std::span<const TensorId> dropped, const RecomputeOptions& options) {
   std::vector<Dropped> all;
   for (const TensorId t : dropped) all.push_back({.tensor = t, .per_consumer = options.per_consumer});
-  return recompute(std::move(graph), all);
+  return recompute(graph, all);
 }
 
 }  // namespace monet

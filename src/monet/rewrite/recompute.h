@@ -15,11 +15,11 @@ struct Dropped {
 
 // Activation checkpointing: forgets the given activations after the forward pass and rebuilds them, in phase Recompute,
 // from the nearest kept tensors just before the backward pass needs them.
-Graph recompute(Graph graph, std::span<const Dropped> dropped);
+Graph recompute(const Graph& graph, std::span<const Dropped> dropped);
 
 struct RecomputeOptions {
   bool per_consumer = false;
 };
-Graph recompute(Graph graph, std::span<const TensorId> dropped, const RecomputeOptions& options = {});
+Graph recompute(const Graph& graph, std::span<const TensorId> dropped, const RecomputeOptions& options = {});
 
 }  // namespace monet

@@ -67,6 +67,8 @@ Checkpointing::Checkpointing(std::vector<Iteration> iterations, const Setting& s
       MONET_ASSERT(named.contains(a.name), "iterations save the same activations");
       tensors_[i].push_back(named.at(a.name));
     }
+    // With everything rebuilt: what decisions add is there, but for casts.
+    known_.emplace_back(decompose(recompute(iterations_[i].training, tensors_[i]), options.decompose));
   }
   const std::vector<Axis>& ways = iterations_.front().ways.axes();
   axes_.insert(axes_.end(), ways.begin(), ways.end());
@@ -116,13 +118,14 @@ std::vector<plan::SavedPlan> Checkpointing::savings(const solve::Choices& decisi
 Subject Checkpointing::subject(const solve::Choices& decision) const {
   std::vector<plan::SavedPlan> saved = savings(decision);
   const Iteration& it = iteration(decision);
-  const std::vector<TensorId>& tensors = tensors_[static_cast<std::size_t>(&it - iterations_.data())];
+  const auto number = static_cast<std::size_t>(&it - iterations_.data());
+  const std::vector<TensorId>& tensors = tensors_[number];
   std::vector<Dropped> dropped;
   for (std::size_t i = 0, next = 0; i < activations_.size(); ++i)
     if (decision[i] != 0)
       if (const auto drop = dropped_as(tensors[i], saved[next++])) dropped.push_back(*drop);
   return Subject(decompose(dropped.empty() ? it.training : recompute(it.training, dropped), options_.decompose),
-                 std::move(saved));
+                 std::move(saved), known_[number]);
 }
 
 plan::Plan Checkpointing::plan(const Subject& subject, const solve::Choices& decision) const {

@@ -80,6 +80,7 @@ class Checkpointing {
 
   std::vector<Iteration> iterations_;
   std::vector<std::vector<TensorId>> tensors_;  // by iteration: those of the activations
+  std::vector<plan::KnownFacts> known_;         // by iteration: of its nodes, and of what rebuilds them
   std::vector<Axis> axes_;
   Setting setting_;
   CheckpointOptions options_;

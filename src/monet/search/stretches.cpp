@@ -14,15 +14,14 @@ Stretches::Stretches(const Graph& single_works, std::size_t most) {
 }
 
 std::vector<double> Stretches::peak_total_bytes(const Graph& graph, const schedule::Evaluation& evaluation) const {
-  std::unordered_map<std::string_view, double> starts;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-    if (evaluation.nodes[n].tiles > 0) starts.emplace(graph.nodes[n].name, evaluation.nodes[n].start);
-  // A node that runs before the stretch before its own has begun leaves that one empty.
+  std::unordered_map<std::string_view, std::size_t> stretch;
+  for (std::size_t k = 1; k < size(); ++k) stretch.emplace(first_[k], k);
   std::vector<double> begins(size(), 0);
-  for (std::size_t k = 1; k < size(); ++k) {
-    const auto at = starts.find(first_[k]);
-    begins[k] = std::max(begins[k - 1], at != starts.end() ? at->second : 0);
-  }
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+    if (const auto at = stretch.find(graph.nodes[n].name); at != stretch.end() && evaluation.nodes[n].tiles > 0)
+      begins[at->second] = evaluation.nodes[n].start;
+  // A node that runs before the stretch before its own has begun leaves that one empty.
+  for (std::size_t k = 1; k < size(); ++k) begins[k] = std::max(begins[k - 1], begins[k]);
   struct Level {
     double time = 0;
     std::size_t store = 0;

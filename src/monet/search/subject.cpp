@@ -4,11 +4,11 @@
 
 namespace monet::search {
 
-Subject::Subject(Graph single_works, std::vector<plan::SavedPlan> said)
+Subject::Subject(Graph single_works, std::vector<plan::SavedPlan> said, const plan::KnownFacts& known)
     : graph(std::move(single_works)),
       saved(std::move(said)),
       storage(std::make_unique<Storage>(graph)),
-      facts(plan::facts_of(graph)) {}
+      facts(plan::facts_of(graph, known)) {}
 
 Figures figures_of(const plan::Chip& chip, const plan::Decided& decided,
                    const std::variant<schedule::Evaluation, schedule::Infeasible>& outcome) {

@@ -14,8 +14,9 @@ namespace monet::search {
 
 // A graph on a chip, to be evaluated under many plans.
 struct Subject {
-  // `saved`: what plans of it say of saved activations; the graph is rewritten accordingly.
-  explicit Subject(Graph single_works, std::vector<plan::SavedPlan> saved = {});
+  // `saved`: what plans of it say of saved activations; the graph is rewritten accordingly. `known`: of a graph much
+  // like it.
+  explicit Subject(Graph single_works, std::vector<plan::SavedPlan> saved = {}, const plan::KnownFacts& known = {});
   Subject(const Subject&) = delete;  // the storage refers to the graph
   Subject& operator=(const Subject&) = delete;
 

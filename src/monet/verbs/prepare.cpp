@@ -180,7 +180,7 @@ void drop_saved(const ModelRequest& r, Prepared& p) {
   std::erase_if(saved, [&](TensorId t) { return u.producer[t.index()] == kNoNode; });
   const std::vector<Dropped> dropped =
       r.saved.empty() ? dropped_by_name(r, p.graph, saved) : dropped_by_plan(r, p.graph, saved);
-  rewrite(p, [&](Graph g) { return recompute(std::move(g), dropped); });
+  rewrite(p, [&](const Graph& g) { return recompute(g, dropped); });
 }
 
 void make_iteration(const ModelRequest& r, Prepared& p) {
