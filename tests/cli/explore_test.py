@@ -9,6 +9,7 @@ import os
 import pathlib
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -194,6 +195,88 @@ class Explore(Commands):
         self.assertEqual(2 * len(names), len(result["cases"]))
         self.assertIn("what holds if one of", self.ok("explore", MODEL, "--space", "small.yaml", "--sensitivity", "10"))
         self.assertIn("is not below 100 percent", self.refused("explore", MODEL, "--space", "small.yaml", "--sensitivity", "120"))
+
+    def test_figures_have_the_error_of_the_model_beside_them(self):
+        bands = json.loads((pathlib.Path(__file__).parents[2] / "data" / "validation" / "bands.json").read_text())["bands"]
+        result = self.explored()["result"]
+        self.assertEqual(len(bands), len(result["validation"]["bands"]))
+        for kept, shown in zip(bands, result["validation"]["bands"]):
+            errors = [row["error"] for row in kept["rows"]]
+            self.assertEqual((len(errors), min(errors), max(errors)), (shown["rows"], shown["low"], shown["high"]))
+            self.assertAlmostEqual(statistics.median(errors), shown["median"], places=12)
+            self.assertAlmostEqual((1 + max(errors)) / (1 + min(errors)), shown["span"], places=12)
+        self.assertEqual(["training", "inference"], [lead["workload"] for lead in result["validation"]["latency_leads"]])
+        for lead in result["validation"]["latency_leads"]:
+            latencies = sorted(p["latency_s"] for p in result["points"] if p["feasible"] and p["workload"] == lead["workload"])
+            self.assertEqual(latencies[:2], [result["points"][lead[k]]["latency_s"] for k in ("best", "next")])
+            self.assertEqual(len(latencies) - 1, lead["others"])
+            self.assertEqual(sum(l < lead["span"] * latencies[0] for l in latencies[1:]), lead["within"])
+        text = self.ok("explore", MODEL, "--space", "small.yaml", "--mode", "inference")
+        low, high = (100 * f(row["error"] for row in bands[0]["rows"]) for f in (min, max))
+        self.assertIn(f"latency ({low:+.0f} to {high:+.0f} %)", text)
+        self.assertIn(f"latency, inference: {low:+.1f} to {high:+.1f} %", text)
+        self.assertIn("energy, inference: nothing measured; beside another model", text)
+        self.assertNotIn("training", text)
+        self.assertIn("energy, training: nothing measured to compare with", self.ok("explore", MODEL, "--space", "small.yaml"))
+
+    def queried(self, expression, out="run"):
+        return list(csv.DictReader(io.StringIO(self.ok("explore", "--query", expression, "--out", out))))
+
+    def test_queries_give_points_of_a_run(self):
+        self.ok("explore", MODEL, "--space", "small.yaml", "--out", "run")
+        (self.folder / "small.yaml").unlink()  # nothing but the run is read
+        rows = self.rows("run")
+        pairs = list(zip(rows[0::2], rows[1::2]))  # training and inference
+        size = "cores.vector.memories.local.size"
+        found = self.queried(f"x >= 128 and {size} == 64 and training.latency_s < 1 and area_mm2 <= 60")
+        wanted = [p for p in pairs if int(p[0]["x"]) >= 128 and p[0][size] == "64 KiB" and p[0]["feasible"] == "1"
+                  and float(p[0]["area_mm2"]) <= 60]
+        self.assertTrue(0 < len(wanted) < len(pairs))
+        self.assertEqual(len(wanted), len(found))
+        for (training, inference), row in zip(wanted, found):
+            for name in ("x", "vector_lanes", size, "offchip_bits", "area_mm2", "tdp_w"):
+                self.assertEqual(training[name], row[name])
+            for name in ("latency_s", "energy_pj", "feasible", "reason", "tiles"):
+                self.assertEqual(training[name], row["training." + name])
+                self.assertEqual(inference[name], row["inference." + name])
+        middle = sorted(float(p[1]["latency_s"]) for p in pairs if p[1]["feasible"] == "1")[9]
+        found = self.queried(f"not inference.latency_s > {middle!r} or training.feasible == 0")
+        self.assertEqual(sum(p[1]["feasible"] == "0" or float(p[1]["latency_s"]) <= middle for p in pairs), len(found))
+        self.assertEqual(24, len(self.queried("x > 0")))
+        self.assertEqual([], self.queried("x < 0"))
+        self.assertEqual(6, len(self.queried('training.reason == "x * vector_lanes <= 4096: 8192 > 4096"')))
+
+    def test_queries_of_a_killed_run(self):
+        command = ["explore", MODEL, "--space", "small.yaml", "--threads", "1"]
+        self.ok(*command, "--out", "whole")
+        process = subprocess.Popen([commands_test.MONET, *command, "--out", "run", "--quiet"], cwd=self.folder,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        log = self.folder / "run" / "points.sqlite-wal"  # what is there before the first point, and some points
+        while process.poll() is None and not (log.exists() and log.stat().st_size > 40_000):
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        whole, some = self.queried("x > 0", "whole"), self.queried("x > 0")
+        self.assertTrue(some)
+        for row in some:
+            self.assertIn(row, whole)
+        self.ok(*command, "--out", "run", "--resume")
+        self.assertEqual(whole, self.queried("x > 0"))
+
+    def test_queries_that_cannot_be_answered(self):
+        self.ok("explore", MODEL, "--space", "small.yaml", "--mode", "training", "--out", "run")
+        self.assertEqual(18, len(self.queried("latency_s > 0")))  # of one workload the name is enough
+        self.assertIn("--query:1:10: error: there is no column 'training.latncy_s' (did you mean 'training.latency_s'?)",
+                      self.refused("explore", "--query", "x > 1 and training.latncy_s < 1".replace("and ", "or "), "--out", "run"))
+        self.assertIn("write '=='", self.refused("explore", "--query", "x = 64", "--out", "run"))
+        self.assertIn("there is no such file", self.refused("explore", "--query", "x == 64", "--out", "nowhere"))
+        self.assertIn("of which run?", self.refused("explore", "--query", "x == 64"))
+        self.assertIn("leave MODEL", self.refused("explore", MODEL, "--query", "x == 64", "--out", "run"))
+        self.assertIn("leave --json away", self.refused("explore", "--query", "x == 64", "--out", "run", "--json"))
+        self.assertIn("MODEL is required", self.refused("explore", "--space", "small.yaml"))
+        self.assertIn("--space is required", self.refused("explore", MODEL))
+        self.ok("checkpoint", MODEL, "--on", "fusemax_monet", "--out", "other", "--evaluations", "4")
+        self.assertIn("does not say what its points are", self.refused("explore", "--query", "x == 64", "--out", "other"))
 
     def test_no_point_is_possible(self):
         run = self.run_monet("explore", MODEL, "--space", "small.yaml", "--tdp", "0.001")

@@ -12,6 +12,8 @@
 #include "monet/cli/interrupt.h"
 #include "monet/cli/status_line.h"
 #include "monet/mpi/explore_ranks.h"
+#include "monet/verbs/explore_query.h"
+#include "monet/verbs/refuse.h"
 
 namespace monet::cli {
 namespace {
@@ -23,6 +25,15 @@ int run_count(const ExploreRequest& request, const Output& output, const Clock& 
                                                clock.seconds(), threads_for(request.evaluate.threads)})
                                : text(count, problem));
   return count.valid > 0 ? 0 : 1;
+}
+
+int run_query(const ExploreCommand& command, const Output& output) {
+  if (!command.request.models.empty() || !command.request.space.empty() || command.count)
+    refuse("--query", "it asks a run that is there, and evaluates nothing", "leave MODEL, --space and --count away");
+  if (command.out.empty()) refuse("--query", "of which run?", "name its folder: --out DIR");
+  if (output.json) refuse("--query", "its answer is CSV", "leave --json away");
+  fmt::print("{}", query_csv(command.out, *command.query));
+  return 0;
 }
 
 void write_explored(const ExploreRun& run, const std::string& folder, const std::string& document) {
@@ -98,6 +109,7 @@ int run_explore(const ExploreCommand& command, const Output& output, const mpi::
   const Clock clock;
   const Interrupt interrupt(launch.ranks > 1);
   ExploreRequest request = command.request;
+  if (command.query) return launch.rank == 0 ? run_query(command, output) : 0;
   if (command.count) return launch.rank == 0 ? run_count(request, output, clock) : 0;
   std::optional<mpi::Ranks> ranks;
   ExploreRun run;

@@ -1,4 +1,7 @@
 #pragma once
+#include <optional>
+#include <string>
+
 #include "monet/cli/commands.h"
 #include "monet/mpi/launch.h"
 #include "monet/verbs/checkpoint.h"
@@ -21,8 +24,9 @@ struct CheckpointCommand {
 
 struct ExploreCommand {
   ExploreRequest request{};
-  std::string out{};   // a folder for the result and the chips
-  bool count = false;  // run nothing
+  std::string out{};                   // a folder for the result and the chips
+  bool count = false;                  // run nothing
+  std::optional<std::string> query{};  // run nothing: points of `out` for which it holds
 };
 
 int run_fuse(const FuseCommand& command, const Output& output);

@@ -43,6 +43,9 @@ struct ExploreProblem {
   std::vector<DocumentInput> inputs{};
 };
 ExploreProblem explore_problem(const ExploreRequest& request);  // throws InputError
+// Workloads are the models, each in the modes that were asked for.
+std::string model_of(const ExploreRequest& request, std::size_t workload);
+std::string mode_of(const ExploreRequest& request, std::size_t workload);  // training or inference
 // Everything that a result depends on, and nothing that chooses which results there are.
 std::string question_of(const ExploreRequest& request, const ExploreProblem& problem);
 

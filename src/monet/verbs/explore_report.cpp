@@ -6,7 +6,7 @@
 
 #include "monet/report/nest.h"
 #include "monet/report/table.h"
-#include "monet/verbs/explore.h"
+#include "monet/verbs/explore_bands.h"
 
 namespace monet {
 namespace {
@@ -32,11 +32,15 @@ std::string latency_text(const ChipFigures& f) {
   return f.latency_s > 0 ? seconds_text(f.latency_s / f.samples) : quantity(f.latency_cycles / f.samples) + " cycles";
 }
 
-Table front_table(const ExploreRun& run, std::size_t workload, const std::vector<std::uint32_t>& front) {
+// `band`: of measured latencies; null: there is none.
+Table front_table(const ExploreRun& run, std::size_t workload, const std::vector<std::uint32_t>& front,
+                  const ErrorBand* band) {
   std::vector<std::string> header{"point"};
   for (std::string& name : variable_names(run.problem)) header.push_back(std::move(name));
-  for (const char* column : {"latency", "energy", "area mm2", "TDP W", "of peak MACs", "off-chip"})
-    header.emplace_back(column);
+  header.push_back(band == nullptr
+                       ? "latency"
+                       : fmt::format("latency ({:+.0f} to {:+.0f} %)", 100 * band->low(), 100 * band->high()));
+  for (const char* column : {"energy", "area mm2", "TDP W", "of peak MACs", "off-chip"}) header.emplace_back(column);
   Table table(header);
   const std::size_t shown = std::min(front.size(), kFrontShown);
   for (std::size_t i = 0; i < shown; ++i) {
@@ -155,6 +159,7 @@ std::string sensitivity_text(const ExploreRun& run) {
                        workloads[now.chosen_for].name, workloads[now.used_for].name, now.by, 100 * (now.ratio - 1),
                        100 * (least - 1), 100 * (most - 1));
   }
+  out += "  latency hangs on none of them but efficiencies of bursts: its own error is the band below\n";
   return out;
 }
 
@@ -206,11 +211,13 @@ std::string text(const ExploreRun& run, const ExploreRequest& request) {
                   request.evaluate.model.batch ? fmt::format(", batch {}", *request.evaluate.model.batch) : "");
   out += end_words(run, request);
   out += reasons_text(run);
+  const std::vector<ErrorBand> bands = error_bands();
   for (std::size_t w = 0; w < e.workloads().size(); ++w) {
     const std::vector<std::uint32_t>& front = run.found.fronts[w];
     out += fmt::format("\n{}: front of {} points in {}, hypervolume {:.4f} of the box before 1.1 × its worst\n",
                        e.workloads()[w].name, grouped(front.size()), request.objectives, run.volumes[w].share);
-    if (!front.empty()) out += front_table(run, w, front).text("  ");
+    if (!front.empty())
+      out += front_table(run, w, front, measured_band(bands, "latency", mode_of(request, w))).text("  ");
   }
   if (e.workloads().size() > 1) {
     out += fmt::format("\nall together: {} points on the common front\n", grouped(run.found.common.size()));
@@ -221,7 +228,9 @@ std::string text(const ExploreRun& run, const ExploreRequest& request) {
     if (!run.regrets.empty()) out += table.text("  ");
   }
   if (run.sensitivity) out += sensitivity_text(run);
-  return out;
+  const bool is_any = std::any_of(run.found.fronts.begin(), run.found.fronts.end(),
+                                  [](const std::vector<std::uint32_t>& front) { return !front.empty(); });
+  return is_any ? out + bands_text(run, request) : out;
 }
 
 std::string csv(const ExploreRun& run) {
@@ -314,7 +323,8 @@ Json json(const ExploreRun& run, const ExploreRequest& request) {
       .set("fronts", std::move(fronts))
       .set("common_front", std::move(common))
       .set("regret", std::move(regrets))
-      .set("sensitivity", run.sensitivity ? sensitivity_json(run) : Json());
+      .set("sensitivity", run.sensitivity ? sensitivity_json(run) : Json())
+      .set("validation", bands_json(run, request));
 }
 
 std::string text(const SpaceCount& count, const ExploreProblem& problem) {
