@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import shlex
 import signal
 import statistics
 import subprocess
@@ -148,6 +149,40 @@ class Explore(Commands):
         alone = self.result("evaluate", MODEL, "--on", str(files[0]), "--mode", "training", "--updates", "fused")
         self.assertEqual(points[0]["energy_pj"], alone["energy_pj"])
 
+    def test_another_fusion_than_the_default_has_its_plan(self):
+        """What is printed as one point alone gives its figures, flags of the model and plan included."""
+        model = "mlp:in=256,hidden=256,layers=4,classes=8"
+        command = ("explore", model, "--space", "small.yaml", "--batch", "64", "--optimizer", "adam", "--precision", "bf16",
+                   "--also", "fusion=8", "--also", "recompute=all", "--strategy", "random", "--evaluations", "60")
+        text = self.ok(*command, "--out", "run")
+        alone = shlex.split(text[text.index("one of them alone: monet ") + 25:].splitlines()[0])
+        result = json.loads((self.folder / "run" / "result.json").read_text())["result"]
+        names = {f.name for f in (self.folder / "run" / "chips").iterdir()}
+        planned = 0
+        for front in result["fronts"]:
+            for at in front["front"]:
+                point = result["points"][at]
+                name = f"{at // 2}.{front['workload']}.plan.yaml"
+                self.assertIn(f"{at // 2}.yaml", names)
+                self.assertEqual(point["decision"]["fusion"] != "default", name in names, name)
+                if name not in names:
+                    continue
+                planned += 1
+                recompute = [] if point["decision"]["recompute"] == "none" else ["--recompute", point["decision"]["recompute"]]
+                again = self.result("evaluate", model, "--on", f"run/chips/{at // 2}.yaml", "--mode", front["workload"], "--batch", "64",
+                                    "--optimizer", "adam", "--precision", "bf16", "--updates", "fused", *recompute,
+                                    "--plan", f"run/chips/{name}")
+                for key in ("latency_cycles", "latency_s", "energy_pj", "peak_total_bytes"):
+                    self.assertEqual(point[key], again[key], (name, key))
+        self.assertGreater(planned, 0)
+        first = result["points"][result["fronts"][0]["front"][0]]
+        self.assertIn("--plan", alone)
+        self.assertIn("--batch", alone)
+        again = self.result(*alone)
+        for key in ("latency_cycles", "latency_s", "energy_pj", "peak_total_bytes"):
+            self.assertEqual(first[key], again[key], key)
+        self.assertIn("--out DIR writes the chips of the fronts with their plans", self.ok(*command))
+
     def test_decisions_beside_the_chip(self):
         document = self.explored("--mode", "training", "--batch", "4", "--also", "batch=8", "--also", "recompute=all",
                                  "--also", "fusion=3", "--strategy", "random", "--evaluations", "20")
@@ -193,6 +228,16 @@ class Explore(Commands):
         self.assertIn("array.buffer.leakage", names)
         self.assertIn("vector.local.area", names)
         self.assertEqual(2 * len(names), len(result["cases"]))
+        self.assertEqual({0}, {c["became_valid"] + c["became_invalid"] for c in result["cases"]})
+        # Limits among the areas of the space: larger areas are out, smaller ones let chips in, other constants do nothing.
+        cases = self.explored("--sensitivity", "--area", "49")["result"]["sensitivity"]["cases"]
+        self.assertTrue(any(c["became_valid"] > 0 for c in cases if c["factor"] < 1))
+        self.assertTrue(any(c["became_invalid"] > 0 for c in cases if c["factor"] > 1))
+        for c in cases:
+            if not c["constant"].endswith("area"):
+                self.assertEqual((0, 0), (c["became_valid"], c["became_invalid"]), c["constant"])
+        self.assertIn("points become valid, and are evaluated",
+                      self.ok("explore", MODEL, "--space", "small.yaml", "--sensitivity", "--area", "49"))
         self.assertIn("what holds if one of", self.ok("explore", MODEL, "--space", "small.yaml", "--sensitivity", "10"))
         self.assertIn("is not below 100 percent", self.refused("explore", MODEL, "--space", "small.yaml", "--sensitivity", "120"))
 

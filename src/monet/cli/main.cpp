@@ -10,6 +10,7 @@
 #include "monet/cli/commands_evaluate.h"
 #include "monet/cli/commands_search.h"
 #include "monet/cli/flag_values.h"
+#include "monet/cli/given_flags.h"
 #include "monet/mpi/launch.h"
 #include "monet/report/document.h"
 
@@ -431,6 +432,8 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
   explore_command.request.evaluate.mode = "both";
   raw_explore.updates = "fused";
   add_evaluate_flags(*explore, explore_command.request.evaluate, raw_explore);
+  const std::vector<const CLI::Option*> explore_shared =
+      options_but(*explore, {"space", "mode", "updates", "threads", "cache"});
   explore->get_option("--threads")->description("points evaluated at once (default: as many as there are cores)");
   explore
       ->add_option("--strategy", explore_command.request.strategy,
@@ -470,6 +473,7 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
     }
     if (r.models.empty()) throw CLI::RequiredError("MODEL");
     if (r.space.empty()) throw CLI::RequiredError("--space");
+    explore_command.flags = given(explore_shared);
     finish(r.evaluate, raw_explore);
     r.evaluate.model.model = r.models.front();
     r.evaluate.hardware = r.space;

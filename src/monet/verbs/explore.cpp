@@ -12,6 +12,7 @@
 #include "monet/base/parallel.h"
 #include "monet/base/split.h"
 #include "monet/hardware/yaml.h"
+#include "monet/plan/plan_file.h"
 #include "monet/report/sketch.h"
 #include "monet/rewrite/decompose.h"
 #include "monet/store/run_store.h"
@@ -464,6 +465,17 @@ std::string flags_of(const ExploreRun& run, const Candidate& candidate) {
     if (kind == "recompute" && ways[a] != "none") out += " --recompute '" + ways[a] + "'";
   }
   return out;
+}
+
+std::string plan_yaml(const ExploreRun& run, const Candidate& candidate, std::size_t workload) {
+  const std::optional<plan::Plan> plan = run.problem.exploration->plan(candidate, workload);
+  return plan ? plan::to_yaml(*plan) : "";
+}
+
+std::string plan_name(const ExploreRequest& request, std::uint32_t point, std::size_t workload) {
+  const std::size_t model = workload / modes_of(request.evaluate.mode).size();
+  return fmt::format("chips/{}.{}{}.plan.yaml", point, request.models.size() > 1 ? fmt::format("{}.", model + 1) : "",
+                     mode_of(request, workload));
 }
 
 std::string chip_yaml(const ExploreRun& run, const Candidate& candidate) {

@@ -121,6 +121,19 @@ std::string winner_text(const search::Sensitivity& s, std::size_t workload,
   return out;
 }
 
+// Where constraints on area or power hang on a constant.
+std::string constraints_text(const search::Sensitivity& s) {
+  const auto most = [&](std::size_t search::SensitivityCase::*member, const char* what) -> std::string {
+    const auto c = std::max_element(s.cases.begin(), s.cases.end(),
+                                    [&](const auto& a, const auto& b) { return a.*member < b.*member; });
+    if (c == s.cases.end() || (*c).*member == 0) return "";
+    return fmt::format("  up to {} points {} ({} x {:.2g})\n", grouped((*c).*member), what, c->constant.name,
+                       c->factor);
+  };
+  return most(&search::SensitivityCase::opened, "become valid, and are evaluated") +
+         most(&search::SensitivityCase::closed, "break a constraint, and are out");
+}
+
 std::string sensitivity_text(const ExploreRun& run) {
   const search::Sensitivity& s = *run.sensitivity;
   const std::vector<search::Workload>& workloads = run.problem.exploration->workloads();
@@ -147,6 +160,7 @@ std::string sensitivity_text(const ExploreRun& run) {
         "hypervolume or more{}\n",
         run.found.fronts[w].size(), least_kept, most_entered, 100 * least_hold, worst);
   }
+  out += constraints_text(s);
   for (std::size_t r = 0; r < run.regrets.size(); ++r) {
     const search::Regret& now = run.regrets[r];
     double least = now.ratio, most = now.ratio;
@@ -188,6 +202,8 @@ Json sensitivity_json(const ExploreRun& run) {
                    .set("provenance", hardware::name(c.constant.provenance))
                    .set("factor", c.factor)
                    .set("run_again", c.run_again)
+                   .set("became_valid", c.opened)
+                   .set("became_invalid", c.closed)
                    .set("outcomes", std::move(outcomes))
                    .set("regret_ratios", std::move(regrets)));
   }
