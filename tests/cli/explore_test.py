@@ -308,6 +308,14 @@ class Explore(Commands):
         self.ok(*command, "--out", "run", "--resume")
         self.assertEqual(whole, self.queried("x > 0"))
 
+    def test_queries_of_several_models(self):
+        self.ok("explore", MODEL, "mlp:in=8,hidden=8,layers=1,classes=2", "--space", "small.yaml", "--mode", "inference", "--out", "run")
+        rows = [r for r in self.rows("run") if r["workload"].startswith("mlp:in=8") and r["feasible"] == "1"]
+        least = min(float(r["latency_s"]) for r in rows)
+        found = self.queried(f"`mlp:in=8,hidden=8,layers=1,classes=2 inference`.latency_s <= {least!r}")
+        self.assertEqual(sum(float(r["latency_s"]) == least for r in rows), len(found))
+        self.assertIn("which one", self.refused("explore", "--query", "latency_s < 1", "--out", "run"))
+
     def test_queries_that_cannot_be_answered(self):
         self.ok("explore", MODEL, "--space", "small.yaml", "--mode", "training", "--out", "run")
         self.assertEqual(18, len(self.queried("latency_s > 0")))  # of one workload the name is enough
