@@ -8,7 +8,9 @@ import json
 import os
 import pathlib
 import random
+import shlex
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -147,6 +149,40 @@ class Explore(Commands):
         alone = self.result("evaluate", MODEL, "--on", str(files[0]), "--mode", "training", "--updates", "fused")
         self.assertEqual(points[0]["energy_pj"], alone["energy_pj"])
 
+    def test_another_fusion_than_the_default_has_its_plan(self):
+        """What is printed as one point alone gives its figures, flags of the model and plan included."""
+        model = "mlp:in=256,hidden=256,layers=4,classes=8"
+        command = ("explore", model, "--space", "small.yaml", "--batch", "64", "--optimizer", "adam", "--precision", "bf16",
+                   "--also", "fusion=8", "--also", "recompute=all", "--strategy", "random", "--evaluations", "60")
+        text = self.ok(*command, "--out", "run")
+        alone = shlex.split(text[text.index("one of them alone: monet ") + 25:].splitlines()[0])
+        result = json.loads((self.folder / "run" / "result.json").read_text())["result"]
+        names = {f.name for f in (self.folder / "run" / "chips").iterdir()}
+        planned = 0
+        for front in result["fronts"]:
+            for at in front["front"]:
+                point = result["points"][at]
+                name = f"{at // 2}.{front['workload']}.plan.yaml"
+                self.assertIn(f"{at // 2}.yaml", names)
+                self.assertEqual(point["decision"]["fusion"] != "default", name in names, name)
+                if name not in names:
+                    continue
+                planned += 1
+                recompute = [] if point["decision"]["recompute"] == "none" else ["--recompute", point["decision"]["recompute"]]
+                again = self.result("evaluate", model, "--on", f"run/chips/{at // 2}.yaml", "--mode", front["workload"], "--batch", "64",
+                                    "--optimizer", "adam", "--precision", "bf16", "--updates", "fused", *recompute,
+                                    "--plan", f"run/chips/{name}")
+                for key in ("latency_cycles", "latency_s", "energy_pj", "peak_total_bytes"):
+                    self.assertEqual(point[key], again[key], (name, key))
+        self.assertGreater(planned, 0)
+        first = result["points"][result["fronts"][0]["front"][0]]
+        self.assertIn("--plan", alone)
+        self.assertIn("--batch", alone)
+        again = self.result(*alone)
+        for key in ("latency_cycles", "latency_s", "energy_pj", "peak_total_bytes"):
+            self.assertEqual(first[key], again[key], key)
+        self.assertIn("--out DIR writes the chips of the fronts with their plans", self.ok(*command))
+
     def test_decisions_beside_the_chip(self):
         document = self.explored("--mode", "training", "--batch", "4", "--also", "batch=8", "--also", "recompute=all",
                                  "--also", "fusion=3", "--strategy", "random", "--evaluations", "20")
@@ -192,8 +228,108 @@ class Explore(Commands):
         self.assertIn("array.buffer.leakage", names)
         self.assertIn("vector.local.area", names)
         self.assertEqual(2 * len(names), len(result["cases"]))
+        self.assertEqual({0}, {c["became_valid"] + c["became_invalid"] for c in result["cases"]})
+        # Limits among the areas of the space: larger areas are out, smaller ones let chips in, other constants do nothing.
+        cases = self.explored("--sensitivity", "--area", "49")["result"]["sensitivity"]["cases"]
+        self.assertTrue(any(c["became_valid"] > 0 for c in cases if c["factor"] < 1))
+        self.assertTrue(any(c["became_invalid"] > 0 for c in cases if c["factor"] > 1))
+        for c in cases:
+            if not c["constant"].endswith("area"):
+                self.assertEqual((0, 0), (c["became_valid"], c["became_invalid"]), c["constant"])
+        self.assertIn("points become valid, and are evaluated",
+                      self.ok("explore", MODEL, "--space", "small.yaml", "--sensitivity", "--area", "49"))
         self.assertIn("what holds if one of", self.ok("explore", MODEL, "--space", "small.yaml", "--sensitivity", "10"))
         self.assertIn("is not below 100 percent", self.refused("explore", MODEL, "--space", "small.yaml", "--sensitivity", "120"))
+
+    def test_figures_have_the_error_of_the_model_beside_them(self):
+        bands = json.loads((pathlib.Path(__file__).parents[2] / "data" / "validation" / "bands.json").read_text())["bands"]
+        result = self.explored()["result"]
+        self.assertEqual(len(bands), len(result["validation"]["bands"]))
+        for kept, shown in zip(bands, result["validation"]["bands"]):
+            errors = [row["error"] for row in kept["rows"]]
+            self.assertEqual((len(errors), min(errors), max(errors)), (shown["rows"], shown["low"], shown["high"]))
+            self.assertAlmostEqual(statistics.median(errors), shown["median"], places=12)
+            self.assertAlmostEqual((1 + max(errors)) / (1 + min(errors)), shown["span"], places=12)
+        self.assertEqual(["training", "inference"], [lead["workload"] for lead in result["validation"]["latency_leads"]])
+        for lead in result["validation"]["latency_leads"]:
+            latencies = sorted(p["latency_s"] for p in result["points"] if p["feasible"] and p["workload"] == lead["workload"])
+            self.assertEqual(latencies[:2], [result["points"][lead[k]]["latency_s"] for k in ("best", "next")])
+            self.assertEqual(len(latencies) - 1, lead["others"])
+            self.assertEqual(sum(l < lead["span"] * latencies[0] for l in latencies[1:]), lead["within"])
+        text = self.ok("explore", MODEL, "--space", "small.yaml", "--mode", "inference")
+        low, high = (100 * f(row["error"] for row in bands[0]["rows"]) for f in (min, max))
+        self.assertIn(f"latency ({low:+.0f} to {high:+.0f} %)", text)
+        self.assertIn(f"latency, inference: {low:+.1f} to {high:+.1f} %", text)
+        self.assertIn("energy, inference: nothing measured; beside another model", text)
+        self.assertNotIn("training", text)
+        self.assertIn("energy, training: nothing measured to compare with", self.ok("explore", MODEL, "--space", "small.yaml"))
+
+    def queried(self, expression, out="run"):
+        return list(csv.DictReader(io.StringIO(self.ok("explore", "--query", expression, "--out", out))))
+
+    def test_queries_give_points_of_a_run(self):
+        self.ok("explore", MODEL, "--space", "small.yaml", "--out", "run")
+        (self.folder / "small.yaml").unlink()  # nothing but the run is read
+        rows = self.rows("run")
+        pairs = list(zip(rows[0::2], rows[1::2]))  # training and inference
+        size = "cores.vector.memories.local.size"
+        found = self.queried(f"x >= 128 and {size} == 64 and training.latency_s < 1 and area_mm2 <= 60")
+        wanted = [p for p in pairs if int(p[0]["x"]) >= 128 and p[0][size] == "64 KiB" and p[0]["feasible"] == "1"
+                  and float(p[0]["area_mm2"]) <= 60]
+        self.assertTrue(0 < len(wanted) < len(pairs))
+        self.assertEqual(len(wanted), len(found))
+        for (training, inference), row in zip(wanted, found):
+            for name in ("x", "vector_lanes", size, "offchip_bits", "area_mm2", "tdp_w"):
+                self.assertEqual(training[name], row[name])
+            for name in ("latency_s", "energy_pj", "feasible", "reason", "tiles"):
+                self.assertEqual(training[name], row["training." + name])
+                self.assertEqual(inference[name], row["inference." + name])
+        middle = sorted(float(p[1]["latency_s"]) for p in pairs if p[1]["feasible"] == "1")[9]
+        found = self.queried(f"not inference.latency_s > {middle!r} or training.feasible == 0")
+        self.assertEqual(sum(p[1]["feasible"] == "0" or float(p[1]["latency_s"]) <= middle for p in pairs), len(found))
+        self.assertEqual(24, len(self.queried("x > 0")))
+        self.assertEqual([], self.queried("x < 0"))
+        self.assertEqual(6, len(self.queried('training.reason == "x * vector_lanes <= 4096: 8192 > 4096"')))
+
+    def test_queries_of_a_killed_run(self):
+        command = ["explore", MODEL, "--space", "small.yaml", "--threads", "1"]
+        self.ok(*command, "--out", "whole")
+        process = subprocess.Popen([commands_test.MONET, *command, "--out", "run", "--quiet"], cwd=self.folder,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        log = self.folder / "run" / "points.sqlite-wal"  # what is there before the first point, and some points
+        while process.poll() is None and not (log.exists() and log.stat().st_size > 40_000):
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        whole, some = self.queried("x > 0", "whole"), self.queried("x > 0")
+        self.assertTrue(some)
+        for row in some:
+            self.assertIn(row, whole)
+        self.ok(*command, "--out", "run", "--resume")
+        self.assertEqual(whole, self.queried("x > 0"))
+
+    def test_queries_of_several_models(self):
+        self.ok("explore", MODEL, "mlp:in=8,hidden=8,layers=1,classes=2", "--space", "small.yaml", "--mode", "inference", "--out", "run")
+        rows = [r for r in self.rows("run") if r["workload"].startswith("mlp:in=8") and r["feasible"] == "1"]
+        least = min(float(r["latency_s"]) for r in rows)
+        found = self.queried(f"`mlp:in=8,hidden=8,layers=1,classes=2 inference`.latency_s <= {least!r}")
+        self.assertEqual(sum(float(r["latency_s"]) == least for r in rows), len(found))
+        self.assertIn("which one", self.refused("explore", "--query", "latency_s < 1", "--out", "run"))
+
+    def test_queries_that_cannot_be_answered(self):
+        self.ok("explore", MODEL, "--space", "small.yaml", "--mode", "training", "--out", "run")
+        self.assertEqual(18, len(self.queried("latency_s > 0")))  # of one workload the name is enough
+        self.assertIn("--query:1:10: error: there is no column 'training.latncy_s' (did you mean 'training.latency_s'?)",
+                      self.refused("explore", "--query", "x > 1 and training.latncy_s < 1".replace("and ", "or "), "--out", "run"))
+        self.assertIn("write '=='", self.refused("explore", "--query", "x = 64", "--out", "run"))
+        self.assertIn("there is no such file", self.refused("explore", "--query", "x == 64", "--out", "nowhere"))
+        self.assertIn("of which run?", self.refused("explore", "--query", "x == 64"))
+        self.assertIn("leave MODEL", self.refused("explore", MODEL, "--query", "x == 64", "--out", "run"))
+        self.assertIn("leave --json away", self.refused("explore", "--query", "x == 64", "--out", "run", "--json"))
+        self.assertIn("MODEL is required", self.refused("explore", "--space", "small.yaml"))
+        self.assertIn("--space is required", self.refused("explore", MODEL))
+        self.ok("checkpoint", MODEL, "--on", "fusemax_monet", "--out", "other", "--evaluations", "4")
+        self.assertIn("does not say what its points are", self.refused("explore", "--query", "x == 64", "--out", "other"))
 
     def test_no_point_is_possible(self):
         run = self.run_monet("explore", MODEL, "--space", "small.yaml", "--tdp", "0.001")

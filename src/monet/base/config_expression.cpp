@@ -65,11 +65,10 @@ class Evaluator {
   std::optional<Ratio> sum(int depth) {
     std::optional<Ratio> left = product(depth);
     while (left && (peek() == '+' || peek() == '-')) {
-      const int sign = text_[at_++] == '+' ? 1 : -1;
+      const bool adds = text_[at_++] == '+';
       const std::optional<Ratio> right = product(depth);
       if (!right) return std::nullopt;
-      const Wide d = left->denominator, e = right->denominator;
-      left = reduced(left->numerator * e + sign * right->numerator * d, d * e);
+      left = adds ? add(*left, *right) : subtract(*left, *right);
       if (!left) return fail("the value does not fit in 64 bits");
     }
     return left;
@@ -82,9 +81,7 @@ class Evaluator {
       const std::optional<Ratio> right = factor(depth);
       if (!right) return std::nullopt;
       if (divides && right->numerator == 0) return fail("division by zero");
-      const Wide a = left->numerator, b = left->denominator;
-      left = divides ? reduced(a * right->denominator, b * right->numerator)
-                     : reduced(a * right->numerator, b * right->denominator);
+      left = divides ? divide(*left, *right) : multiply(*left, *right);
       if (!left) return fail("the value does not fit in 64 bits");
     }
     return left;
@@ -207,6 +204,33 @@ bool less(const Ratio& a, const Ratio& b) {
   return Wide{a.numerator} * b.denominator < Wide{b.numerator} * a.denominator;
 }
 
+bool holds(Relation relation, bool is_less, bool is_more) {
+  switch (relation) {
+    case Relation::AtMost: return !is_more;
+    case Relation::AtLeast: return !is_less;
+    case Relation::Less: return is_less;
+    case Relation::More: return is_more;
+    case Relation::Equal: return !is_less && !is_more;
+    case Relation::Unequal: return is_less || is_more;
+  }
+  return false;
+}
+
+std::optional<Ratio> add(const Ratio& a, const Ratio& b) {
+  const Wide d = a.denominator, e = b.denominator;
+  return reduced(a.numerator * e + b.numerator * d, d * e);
+}
+std::optional<Ratio> subtract(const Ratio& a, const Ratio& b) {
+  const Wide d = a.denominator, e = b.denominator;
+  return reduced(a.numerator * e - b.numerator * d, d * e);
+}
+std::optional<Ratio> multiply(const Ratio& a, const Ratio& b) {
+  return reduced(Wide{a.numerator} * b.numerator, Wide{a.denominator} * b.denominator);
+}
+std::optional<Ratio> divide(const Ratio& a, const Ratio& b) {
+  return reduced(Wide{a.numerator} * b.denominator, Wide{a.denominator} * b.numerator);
+}
+
 ConditionValue evaluate(const Condition& condition, const Scope& scope) {
   ConditionValue out;
   ExpressionValue left = evaluate(condition.left, scope), right = evaluate(condition.right, scope);
@@ -219,14 +243,7 @@ ConditionValue evaluate(const Condition& condition, const Scope& scope) {
     return out;
   }
   const Ratio &a = *left.value, &b = *right.value;
-  switch (condition.relation) {
-    case Relation::AtMost: out.holds = !less(b, a); break;
-    case Relation::AtLeast: out.holds = !less(a, b); break;
-    case Relation::Less: out.holds = less(a, b); break;
-    case Relation::More: out.holds = less(b, a); break;
-    case Relation::Equal: out.holds = a == b; break;
-    case Relation::Unequal: out.holds = a != b; break;
-  }
+  out.holds = holds(condition.relation, less(a, b), less(b, a));
   return out;
 }
 

@@ -50,6 +50,13 @@ struct ConditionValue {
 };
 ConditionValue evaluate(const Condition& condition, const Scope& scope);
 bool less(const Ratio& a, const Ratio& b);
+bool holds(Relation relation, bool is_less, bool is_more);  // of the left side beside the right one
+
+// None: the value does not fit in 64 bits, or is divided by zero.
+std::optional<Ratio> add(const Ratio& a, const Ratio& b);
+std::optional<Ratio> subtract(const Ratio& a, const Ratio& b);
+std::optional<Ratio> multiply(const Ratio& a, const Ratio& b);
+std::optional<Ratio> divide(const Ratio& a, const Ratio& b);
 
 // Digits that read back as the same value: a whole number, or else the nearest double.
 std::string to_string(const Ratio& ratio);

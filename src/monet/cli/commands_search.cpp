@@ -12,6 +12,8 @@
 #include "monet/cli/interrupt.h"
 #include "monet/cli/status_line.h"
 #include "monet/mpi/explore_ranks.h"
+#include "monet/verbs/explore_query.h"
+#include "monet/verbs/refuse.h"
 
 namespace monet::cli {
 namespace {
@@ -25,13 +27,47 @@ int run_count(const ExploreRequest& request, const Output& output, const Clock& 
   return count.valid > 0 ? 0 : 1;
 }
 
-void write_explored(const ExploreRun& run, const std::string& folder, const std::string& document) {
+int run_query(const ExploreCommand& command, const Output& output) {
+  if (!command.request.models.empty() || !command.request.space.empty() || command.count)
+    refuse("--query", "it asks a run that is there, and evaluates nothing", "leave MODEL, --space and --count away");
+  if (command.out.empty()) refuse("--query", "of which run?", "name its folder: --out DIR");
+  if (output.json) refuse("--query", "its answer is CSV", "leave --json away");
+  fmt::print("{}", query_csv(command.out, *command.query));
+  return 0;
+}
+
+void write_explored(const ExploreRun& run, const ExploreRequest& request, const std::string& folder,
+                    const std::string& document) {
   make_folder(folder + "/chips");
-  for (const std::vector<std::uint32_t>& front : run.found.fronts)
-    for (const std::uint32_t i : front)
-      write_file(fmt::format("{}/chips/{}.yaml", folder, i), chip_yaml(run, run.found.points[i].candidate));
+  for (std::size_t w = 0; w < run.found.fronts.size(); ++w)
+    for (const std::uint32_t i : run.found.fronts[w]) {
+      const search::Candidate& candidate = run.found.points[i].candidate;
+      write_file(fmt::format("{}/chips/{}.yaml", folder, i), chip_yaml(run, candidate));
+      if (const std::string plan = plan_yaml(run, candidate, w); !plan.empty())
+        write_file(fmt::format("{}/{}", folder, plan_name(request, i, w)), plan);
+    }
   write_file(folder + "/points.csv", csv(run));
   write_file(folder + "/result.json", document);
+}
+
+// How to evaluate the first point of a workload's front. A plan is one of a workload, so with one the mode is its own.
+std::string alone_text(const ExploreRun& run, const ExploreRequest& request, std::size_t workload,
+                       const ExploreCommand& command) {
+  const std::uint32_t point = run.found.fronts[workload].front();
+  const search::Candidate& candidate = run.found.points[point].candidate;
+  const bool has_plan = !plan_yaml(run, candidate, workload).empty();
+  if (has_plan && command.out.empty())
+    return "\n--out DIR writes the chips of the fronts with their plans, for evaluate\n";
+  std::string flags = flags_of(run, candidate);
+  const std::vector<search::Axis>& axes = run.problem.exploration->axes();
+  for (const auto& [name, words] : command.flags)  // but for those that the point decides
+    if (std::none_of(axes.begin(), axes.end(), [&](const search::Axis& axis) { return "--" + axis.name == name; }))
+      flags += words;
+  return fmt::format("\none of them alone: monet evaluate {} --on {}{} --mode {}{}{}\n", model_of(request, workload),
+                     run.problem.family->space().chip, flags,
+                     has_plan ? mode_of(request, workload) : request.evaluate.mode,
+                     request.evaluate.fused_updates ? " --updates fused" : "",
+                     has_plan ? fmt::format(" --plan {}/{}", command.out, plan_name(request, point, workload)) : "");
 }
 
 }  // namespace
@@ -98,6 +134,7 @@ int run_explore(const ExploreCommand& command, const Output& output, const mpi::
   const Clock clock;
   const Interrupt interrupt(launch.ranks > 1);
   ExploreRequest request = command.request;
+  if (command.query) return launch.rank == 0 ? run_query(command, output) : 0;
   if (command.count) return launch.rank == 0 ? run_count(request, output, clock) : 0;
   std::optional<mpi::Ranks> ranks;
   ExploreRun run;
@@ -127,15 +164,13 @@ int run_explore(const ExploreCommand& command, const Output& output, const mpi::
   if (!output.quiet) print_diagnostics(run.problem.warnings);
   const std::string document = dump(Document{"explore", run.problem.inputs, options_json(request), json(run, request),
                                              clock.seconds(), threads_for(request.evaluate.threads), rank_count});
-  if (!command.out.empty()) write_explored(run, command.out, document);
+  if (!command.out.empty()) write_explored(run, request, command.out, document);
   fmt::print("{}", output.json ? document : text(run, request));
   const auto front = std::find_if(run.found.fronts.begin(), run.found.fronts.end(),
                                   [](const std::vector<std::uint32_t>& f) { return !f.empty(); });
   const bool is_any = front != run.found.fronts.end();
   if (!output.json && is_any)
-    fmt::print("\none of them alone: monet evaluate {} --on {}{} --mode {}{}\n", request.models[0],
-               run.problem.family->space().chip, flags_of(run, run.found.points[front->front()].candidate),
-               request.evaluate.mode, request.evaluate.fused_updates ? " --updates fused" : "");
+    fmt::print("{}", alone_text(run, request, static_cast<std::size_t>(front - run.found.fronts.begin()), command));
   std::fflush(stdout);  // who ends a job does not wait for long
   if (crew) mpi::end_explore(*crew, request, run);
   if (interrupt.asked()) return 130;

@@ -1,4 +1,9 @@
 #pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "monet/cli/commands.h"
 #include "monet/mpi/launch.h"
 #include "monet/verbs/checkpoint.h"
@@ -21,8 +26,11 @@ struct CheckpointCommand {
 
 struct ExploreCommand {
   ExploreRequest request{};
-  std::string out{};   // a folder for the result and the chips
-  bool count = false;  // run nothing
+  std::string out{};                   // a folder for the result and the chips
+  bool count = false;                  // run nothing
+  std::optional<std::string> query{};  // run nothing: points of `out` for which it holds
+  // What was said of models and evaluations, by flag, as `evaluate` takes it: {"--batch", " --batch 8"}.
+  std::vector<std::pair<std::string, std::string>> flags{};
 };
 
 int run_fuse(const FuseCommand& command, const Output& output);

@@ -10,6 +10,7 @@
 #include "monet/cli/commands_evaluate.h"
 #include "monet/cli/commands_search.h"
 #include "monet/cli/flag_values.h"
+#include "monet/cli/given_flags.h"
 #include "monet/mpi/launch.h"
 #include "monet/report/document.h"
 
@@ -424,15 +425,15 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
   RawEvaluate raw_explore;
   std::string explore_evaluations, explore_time, explore_seed, explore_area, explore_tdp, explore_sensitivity;
   CLI::App* explore = app.add_subcommand("explore", "which chip of a space is best, for training and for inference");
-  explore->add_option("MODEL", explore_command.request.models, kModelHelp)->required();
+  explore->add_option("MODEL", explore_command.request.models, kModelHelp);
   add_model_flags(*explore, explore_command.request.evaluate.model, raw_explore.model);
-  explore
-      ->add_option("--space", explore_command.request.space,
-                   "a built-in space of chips or a YAML file (docs/explore.md)")
-      ->required();
+  explore->add_option("--space", explore_command.request.space,
+                      "a built-in space of chips or a YAML file (docs/explore.md)");
   explore_command.request.evaluate.mode = "both";
   raw_explore.updates = "fused";
   add_evaluate_flags(*explore, explore_command.request.evaluate, raw_explore);
+  const std::vector<const CLI::Option*> explore_shared =
+      options_but(*explore, {"space", "mode", "updates", "threads", "cache"});
   explore->get_option("--threads")->description("points evaluated at once (default: as many as there are cores)");
   explore
       ->add_option("--strategy", explore_command.request.strategy,
@@ -460,9 +461,19 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
       ->expected(0, 1);
   explore->add_flag("--count", explore_command.count, "only say how many points there are, and why some are not valid");
   explore->add_flag("--check", explore_command.count, "the same");
+  explore->add_option("--query", explore_command.query,
+                      "only print the points in --out for which this holds, as CSV (docs/explore.md): "
+                      "'training.latency_s < 0.07 and area_mm2 <= 50'");
   add_output_options(*explore, output);
   explore->callback([&] {
     ExploreRequest& r = explore_command.request;
+    if (explore_command.query) {
+      code = run_explore(explore_command, output, launch);
+      return;
+    }
+    if (r.models.empty()) throw CLI::RequiredError("MODEL");
+    if (r.space.empty()) throw CLI::RequiredError("--space");
+    explore_command.flags = given(explore_shared);
     finish(r.evaluate, raw_explore);
     r.evaluate.model.model = r.models.front();
     r.evaluate.hardware = r.space;

@@ -57,7 +57,11 @@ Family::Family(LoadedSpace loaded) : space_(loaded.space), files_(loaded.files) 
   const Loaded chip = load_hardware(path_, *sources);
   files_.insert(files_.end(), chip.files.begin(), chip.files.end());
   sources_ = sources;
-  for (const Condition& condition : space_.constraints) needs_chip_.push_back(needs_chip(condition));
+  for (const Condition& condition : space_.constraints) {
+    needs_chip_.push_back(needs_chip(condition));
+    limits_area_ = limits_area_ || uses(condition, kAreaName);
+    limits_power_ = limits_power_ || uses(condition, kTdpName);
+  }
   check(loaded, chip);
 }
 
@@ -170,27 +174,27 @@ LoadOptions Family::options(const Assigned& assigned) const {
 
 LoadOptions Family::options(const Point& point) const { return options(assign(point)); }
 
-Member Family::member(const Point& point) const {
+bool Family::holds(bool with_chip, const config::Scope& numbers, Member& member) const {
+  for (std::size_t c = 0; c < space_.constraints.size(); ++c) {
+    if (needs_chip_[c] != with_chip) continue;
+    const config::ConditionValue value = config::evaluate(space_.constraints[c], numbers);
+    if (value.holds) continue;
+    member.broken = c;
+    member.reason = value.fault.empty() ? broken_words(space_.constraints[c], value)
+                                        : fmt::format("{}: {}", space_.constraints[c].text, value.fault);
+    return false;
+  }
+  return true;
+}
+
+Member Family::made(const Point& point) const {
   Member out{.broken = space_.constraints.size()};
-  Assigned assigned = assign(point);
+  const Assigned assigned = assign(point);
   if (!assigned.fault.empty()) {
     out.reason = fmt::format("{}: {}", space_.variables[assigned.faulty].name, assigned.fault);
     return out;
   }
-  // Whether the constraints that need the chip, or those that do not, all hold.
-  const auto holds = [&](bool with_chip) {
-    for (std::size_t c = 0; c < space_.constraints.size(); ++c) {
-      if (needs_chip_[c] != with_chip) continue;
-      const config::ConditionValue value = config::evaluate(space_.constraints[c], assigned.numbers);
-      if (value.holds) continue;
-      out.broken = c;
-      out.reason = value.fault.empty() ? broken_words(space_.constraints[c], value)
-                                       : fmt::format("{}: {}", space_.constraints[c].text, value.fault);
-      return false;
-    }
-    return true;
-  };
-  if (!holds(false)) return out;
+  if (!holds(false, assigned.numbers, out)) return out;
   try {
     out.hardware = load_hardware(path_, options(assigned)).hardware;
   } catch (const InputError& error) {
@@ -198,12 +202,23 @@ Member Family::member(const Point& point) const {
     return out;
   }
   out.budget = budget_of(*out.hardware);
-  const Budget& total = out.budget.total;
-  assigned.numbers.emplace_back(kAreaName, ratio_of(total.area_mm2()));
-  if (out.budget.has_power) assigned.numbers.emplace_back(kTdpName, ratio_of(total.tdp_w()));
-  assigned.numbers.emplace_back(kMemoryName, ratio_of(total.bytes));
-  assigned.numbers.emplace_back(kLanesName, ratio_of(total.lanes));
-  if (!holds(true)) out.hardware.reset();
+  return out;
+}
+
+void Family::judge(const Point& point, Member& member) const {
+  if (!member.hardware || std::find(needs_chip_.begin(), needs_chip_.end(), true) == needs_chip_.end()) return;
+  config::Scope numbers = assign(point).numbers;
+  const Budget& total = member.budget.total;
+  numbers.emplace_back(kAreaName, ratio_of(total.area_mm2()));
+  if (member.budget.has_power) numbers.emplace_back(kTdpName, ratio_of(total.tdp_w()));
+  numbers.emplace_back(kMemoryName, ratio_of(total.bytes));
+  numbers.emplace_back(kLanesName, ratio_of(total.lanes));
+  if (!holds(true, numbers, member)) member.hardware.reset();
+}
+
+Member Family::member(const Point& point) const {
+  Member out = made(point);
+  judge(point, out);
   return out;
 }
 

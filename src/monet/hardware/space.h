@@ -81,6 +81,12 @@ class Family {
   std::optional<Point> point_of(const std::vector<std::pair<std::string, std::string>>& values) const;
 
   Member member(const Point& point) const;
+  // The same in two steps, between which the chip may be changed: a chip that may break constraints of what it is, then
+  // whether it does. Its budget is the caller's to keep true.
+  Member made(const Point& point) const;
+  void judge(const Point& point, Member& member) const;
+  bool limits_area() const { return limits_area_; }    // a constraint names it
+  bool limits_power() const { return limits_power_; }  // likewise
 
   // Parameters and fields of the chip's file for a point.
   LoadOptions options(const Point& point) const;
@@ -94,6 +100,8 @@ class Family {
     std::size_t faulty = 0;          // its variable
   };
   Assigned assign(const Point& point) const;
+  // Whether the constraints that need the chip, or those that do not, all hold; if not, says which does not.
+  bool holds(bool with_chip, const config::Scope& numbers, Member& member) const;
   LoadOptions options(const Assigned& assigned) const;
   void check(const LoadedSpace& loaded, const Loaded& chip);
 
@@ -102,7 +110,8 @@ class Family {
   std::vector<std::size_t> free_;
   std::vector<bool> is_parameter_, is_field_;  // by variable
   std::vector<bool> needs_chip_;               // by constraint
-  std::shared_ptr<const Sources> sources_;     // of the chip
+  bool limits_area_ = false, limits_power_ = false;
+  std::shared_ptr<const Sources> sources_;  // of the chip
   std::string path_;
 };
 

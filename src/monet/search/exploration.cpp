@@ -119,6 +119,23 @@ std::size_t Exploration::variant_of(const Candidate& candidate) const {
   return at;
 }
 
+plan::Plan Exploration::plan_of(const Setting& setting, const Subject& subject, const Candidate& candidate) const {
+  if (!has_fusion_ || candidate.back() == 0) return {};
+  return Ways(setting, subject.graph, {.limits = {options_.limits[candidate.back() - 1u]}, .threads = 1})
+      .plan(std::array<std::uint16_t, 1>{1});
+}
+
+std::optional<plan::Plan> Exploration::plan(const Candidate& candidate, std::size_t workload) const {
+  if (!has_fusion_ || candidate.back() == 0) return std::nullopt;
+  const Made made = make(candidate);
+  if (!made.chip) return std::nullopt;
+  const Subject& subject = *workloads_[workload].variants[variant_of(candidate)];
+  const Setting setting{*made.chip, *made.member.hardware, {.map = options_.map, .threads = 1, .cache = &cache_}};
+  const plan::Decided decided =
+      plan::decide(subject.graph, subject.facts, *made.chip, plan_of(setting, subject, candidate));
+  return plan::in_words(subject.graph, subject.facts, *made.chip, decided);
+}
+
 ChipFigures Exploration::figures(const hardware::Member& member, const plan::Chip& given, const Workload& workload,
                                  const Candidate& candidate) const {
   const std::size_t variant = variant_of(candidate);
@@ -127,13 +144,9 @@ ChipFigures Exploration::figures(const hardware::Member& member, const plan::Chi
                   .tdp_w = member.budget.total.tdp_w(),
                   .samples = workload.samples[variant]};
   Setting setting{given, *member.hardware, {.map = options_.map, .threads = 1, .cache = &cache_}};
-  plan::Plan plan;
   Evaluated evaluated;
   try {
-    if (has_fusion_ && candidate.back() > 0)
-      plan = Ways(setting, subject.graph, {.limits = {options_.limits[candidate.back() - 1u]}, .threads = 1})
-                 .plan(std::array<std::uint16_t, 1>{1});
-    evaluated = evaluate(setting, subject, plan);
+    evaluated = evaluate(setting, subject, plan_of(setting, subject, candidate));
   } catch (const InputError& error) {  // no core takes a kind of work
     out.reason = error.diagnostics().front().message;
     return out;
@@ -164,13 +177,15 @@ ChipFigures Exploration::figures(const hardware::Member& member, const plan::Chi
 }
 
 Exploration::Made Exploration::make(const Candidate& candidate, const Change& change) const {
-  Made out{.member = family_.member(point(candidate))};
-  out.reason = out.member.reason;
-  if (!out.member.hardware) return out;
-  if (change) {
+  const hardware::Point at = point(candidate);
+  Made out{.member = family_.made(at)};
+  if (change && out.member.hardware) {
     change(*out.member.hardware);
     out.member.budget = hardware::budget_of(*out.member.hardware);
   }
+  family_.judge(at, out.member);
+  out.reason = out.member.reason;
+  if (!out.member.hardware) return out;
   try {
     out.chip = plan::chip_of(*out.member.hardware);
   } catch (const InputError& error) {

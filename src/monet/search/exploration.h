@@ -92,6 +92,10 @@ class Exploration {
   std::vector<TaskResult> run_changed(std::span<const Task> tasks, const Change& change,
                                       const Deadline& deadline) const;
 
+  // The plan of a candidate whose groups are not the default ones, with all that was decided; none: by default, or
+  // there is no chip.
+  std::optional<plan::Plan> plan(const Candidate& candidate, std::size_t workload) const;
+
   // By workload, figures that no evaluation of the candidate can be below (exploration_bound.h), or why it is not
   // valid.
   TaskResult bounds(const Candidate& candidate) const;
@@ -107,6 +111,7 @@ class Exploration {
   TaskResult run(const Task& task, const Change& change) const;
   ChipFigures figures(const hardware::Member& member, const plan::Chip& chip, const Workload& workload,
                       const Candidate& candidate) const;
+  plan::Plan plan_of(const Setting& setting, const Subject& subject, const Candidate& candidate) const;
   std::size_t variant_of(const Candidate& candidate) const;
 
   const hardware::Family& family_;

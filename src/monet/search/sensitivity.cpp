@@ -52,33 +52,69 @@ class Judge {
   }
 
  private:
-  // Those of any chip that was possible, and what each chip has of them.
+  // Those of every chip that is valid, or could be with another area or power; and what each chip has of them.
   void find_constants() {
     std::set<std::string> names;
-    std::vector<hardware::Hardware> chips(found_.points.size());
+    const hardware::Family& family = exploration_.family();
+    chips_.resize(found_.points.size());
+    is_valid_.resize(found_.points.size());
     parallel_for(found_.points.size(), 0, [&](std::size_t i) {
-      if (found_.points[i].figures.front().area_mm2 == 0) return;
-      if (auto member = exploration_.family().member(exploration_.point(found_.points[i].candidate)); member.hardware)
-        chips[i] = std::move(*member.hardware);
+      const hardware::Point point = exploration_.point(found_.points[i].candidate);
+      hardware::Member member = family.made(point);
+      std::optional<hardware::Hardware> chip = member.hardware;
+      family.judge(point, member);
+      is_valid_[i] = member.hardware ? 1 : 0;
+      if (chip && (member.hardware || family.limits_area() || family.limits_power())) chips_[i] = std::move(chip);
     });
-    for (const hardware::Hardware& chip : chips)
-      for (const Constant& constant : hardware::uncertain_constants(chip))
-        if (names.insert(constant.name).second) constants_.push_back(constant);
-    parts_.resize(chips.size());
-    parallel_for(chips.size(), 0, [&](std::size_t i) { parts_[i] = hardware::parts_of(chips[i], constants_); });
+    for (const std::optional<hardware::Hardware>& chip : chips_)
+      if (chip)
+        for (const Constant& constant : hardware::uncertain_constants(*chip))
+          if (names.insert(constant.name).second) constants_.push_back(constant);
+    parts_.resize(chips_.size());
+    parallel_for(chips_.size(), 0, [&](std::size_t i) {
+      if (chips_[i]) parts_[i] = hardware::parts_of(*chips_[i], constants_);
+    });
+  }
+
+  // Whether points are valid with the changed constant, where constraints hang on it.
+  std::vector<char> valid_with(const Constant& constant, double factor) const {
+    const hardware::Family& family = exploration_.family();
+    const bool is_area = constant.kind == ConstantKind::Area, is_time = constant.kind == ConstantKind::Time;
+    if (is_time || !(is_area ? family.limits_area() : family.limits_power())) return is_valid_;
+    std::vector<char> out(chips_.size(), 0);
+    parallel_for(chips_.size(), 0, [&](std::size_t i) {
+      if (!chips_[i]) return;
+      hardware::Member member{.hardware = chips_[i]};
+      hardware::scale_constant(*member.hardware, constant.name, factor);
+      member.budget = hardware::budget_of(*member.hardware);
+      family.judge(exploration_.point(found_.points[i].candidate), member);
+      out[i] = member.hardware ? 1 : 0;
+    });
+    return out;
   }
 
   SensitivityCase judge(std::size_t k, double factor, const Deadline& deadline) {
     const Constant& constant = constants_[k];
     SensitivityCase out{.constant = constant, .factor = factor};
     Explored changed = found_;
+    const std::vector<char> valid = valid_with(constant, factor);
+    std::vector<std::uint32_t> opened;
+    for (std::uint32_t i = 0; i < valid.size(); ++i) {
+      if (valid[i] && !is_valid_[i]) opened.push_back(i);
+      if (valid[i] || !is_valid_[i]) continue;
+      ++out.closed;
+      for (ChipFigures& f : changed.points[i].figures) f = {.reason = "a constraint"};
+    }
+    out.opened = opened.size();
     if (constant.kind == ConstantKind::Leakage || constant.kind == ConstantKind::Area)
       shift(changed, k, factor);
     else
       out.run_again = run_again(changed, constant, factor, deadline);
+    out.run_again += run_points(changed, opened, constant, factor, deadline);
     for (std::size_t w = 0; w < exploration_.workloads().size(); ++w) {
       const std::vector<solve::Objectives> points = objectives_of(changed, goal_, w);
       changed.fronts[w] = solve::front_of(points);
+      std::erase_if(changed.fronts[w], [&](std::uint32_t i) { return !changed.points[i].figures[w].is_possible(); });
       SensitivityCase::Outcome outcome{.best = best_points(changed, goal_, w)};
       const std::set<std::uint32_t> before(found_.fronts[w].begin(), found_.fronts[w].end());
       for (const std::uint32_t i : changed.fronts[w]) ++(before.contains(i) ? outcome.kept : outcome.entered);
@@ -114,7 +150,7 @@ class Judge {
     std::set<std::uint32_t> again;
     for (std::size_t w = 0; w < exploration_.workloads().size(); ++w) {
       std::vector<solve::Score> least, most;
-      for (const ExploredPoint& p : found_.points) {
+      for (const ExploredPoint& p : changed.points) {  // with their figures as they were, but for those now not valid
         ChipFigures low = p.figures[w], high = low;
         const double range =
             constant.kind == ConstantKind::Time ? share_ * low.energy_pj : share_ * part_of(low, constant.kind);
@@ -134,8 +170,12 @@ class Judge {
             }))
           again.insert(i);
     }
+    return run_points(changed, {again.begin(), again.end()}, constant, factor, deadline);
+  }
+
+  std::size_t run_points(Explored& changed, const std::vector<std::uint32_t>& places, const Constant& constant,
+                         double factor, const Deadline& deadline) const {
     std::vector<Task> tasks;
-    std::vector<std::uint32_t> places(again.begin(), again.end());
     std::vector<std::uint8_t> all;
     for (std::uint8_t w = 0; w < exploration_.workloads().size(); ++w) all.push_back(w);
     for (const std::uint32_t i : places) tasks.push_back({found_.points[i].candidate, all});
@@ -151,7 +191,10 @@ class Judge {
   const ExplorationGoal& goal_;
   double share_;
   std::vector<Constant> constants_;
-  std::vector<std::vector<hardware::ConstantPart>> parts_;  // by point
+  // By point. Chips: of those that are valid, or could be.
+  std::vector<std::optional<hardware::Hardware>> chips_;
+  std::vector<char> is_valid_;
+  std::vector<std::vector<hardware::ConstantPart>> parts_;
 };
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace monet::search {
 
 // Whether what an exploration found holds if a figure that nobody states is another one. One constant at a time is made
 // smaller and larger; leakage and area by what each chip has of them, exactly, for every point; other energies by
-// running again every point that could then be on a front, or best.
+// running again every point that could then be on a front, or best. Where constraints limit area or power, points that
+// break one then are out, and those that break none any more are run.
 
 // Best points, by what a workload is judged by; none: nothing is possible.
 struct BestPoints {
@@ -30,7 +31,8 @@ struct SensitivityCase {
   };
   std::vector<Outcome> outcomes{};  // by workload
   std::vector<Regret> regrets{};
-  std::size_t run_again = 0;  // points
+  std::size_t run_again = 0;           // points
+  std::size_t opened = 0, closed = 0;  // points that become valid, and that do so no longer
 };
 
 struct Sensitivity {

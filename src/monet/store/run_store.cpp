@@ -58,8 +58,9 @@ struct RunStore::Database {
     sqlite3_stmt* statement_ = nullptr;
   };
 
-  explicit Database(std::string file) : path(std::move(file)) {
-    const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  explicit Database(std::string file, bool may_create = true) : path(std::move(file)) {
+    const int code =
+        sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | (may_create ? SQLITE_OPEN_CREATE : 0), nullptr);
     if (code != SQLITE_OK) close_and_refuse(code);
   }
   ~Database() {
@@ -115,7 +116,8 @@ struct RunStore::Database {
   bool is_open = false;  // a transaction
 };
 
-RunStore::RunStore(const std::string& path, const std::string& question, const std::vector<std::string>& columns)
+RunStore::RunStore(const std::string& path, const std::string& question, const std::vector<std::string>& columns,
+                   const std::string& about)
     : database_(std::make_unique<Database>(path)) {
   Database& d = *database_;
   d.columns = columns.size();
@@ -132,11 +134,12 @@ RunStore::RunStore(const std::string& path, const std::string& question, const s
     std::string kinds;
     for (const std::string& c : columns) kinds += fmt::format(", {} REAL", in_quotes(c));
     d.run(fmt::format("PRAGMA application_id = {}", kApplication));
-    d.run("CREATE TABLE question (text TEXT NOT NULL)");
+    d.run("CREATE TABLE question (text TEXT NOT NULL, about TEXT NOT NULL)");
     d.run(fmt::format("CREATE TABLE points (key TEXT PRIMARY KEY NOT NULL, reason TEXT NOT NULL{}) WITHOUT ROWID",
                       kinds));
-    Database::Statement ask(d, "INSERT INTO question VALUES (?)");
+    Database::Statement ask(d, "INSERT INTO question VALUES (?, ?)");
     ask.bind(1, question);
+    ask.bind(2, about);
     ask.step();
   } else if (application != std::to_string(kApplication)) {
     refuse_file(path, "this is a database, but no run store", "choose another --out");
@@ -232,6 +235,41 @@ void RunStore::save() {
   if (!d.is_open) return;
   d.is_open = false;
   d.run("COMMIT");
+}
+
+StoreReader::StoreReader(const std::string& path) {
+  if (std::error_code error; !std::filesystem::exists(path, error))
+    refuse_file(path, "there is no such file", "--out names the folder of a run");
+  database_ = std::make_unique<RunStore::Database>(path, false);
+  RunStore::Database& d = *database_;
+  // As who writes it: without it, SQLite wants memory that processes share, which folders on other machines lack.
+  d.run("PRAGMA locking_mode = EXCLUSIVE");
+  if (d.ask("SELECT count(*) FROM sqlite_master") == "0")
+    refuse_file(path, "there are no points in it yet", "its run goes on with --resume");
+  if (d.ask("PRAGMA application_id") != std::to_string(kApplication) ||
+      d.ask("SELECT count(*) FROM sqlite_master WHERE name = 'question' OR name = 'points'") != "2")
+    refuse_file(path, "this is no run store", "choose another --out");
+  if (d.ask("SELECT count(*) FROM pragma_table_info('question') WHERE name = 'about'") == "1")
+    about_ = d.ask("SELECT about FROM question");
+  RunStore::Database::Statement names(d, "SELECT name FROM pragma_table_info('points')");
+  while (names.step()) columns_.push_back(names.text(0));
+  if (columns_.size() < 2 || columns_[0] != "key" || columns_[1] != "reason")
+    refuse_file(path, "this is no run store", "choose another --out");
+  columns_.erase(columns_.begin(), columns_.begin() + 2);
+}
+
+StoreReader::~StoreReader() = default;
+
+void StoreReader::for_each(const std::function<void(const RunStore::Row&)>& visit) const {
+  std::string list;
+  for (const std::string& c : columns_) list += ", " + in_quotes(c);
+  RunStore::Database::Statement s(*database_, fmt::format("SELECT key, reason{} FROM points ORDER BY key", list));
+  while (s.step()) {
+    RunStore::Row row{.key = s.text(0), .reason = s.text(1)};
+    if (row.reason.empty())
+      for (std::size_t c = 0; c < columns_.size(); ++c) row.values.push_back(s.number(static_cast<int>(c) + 2));
+    visit(row);
+  }
 }
 
 }  // namespace monet::store

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,9 +21,11 @@ class RunStore {
     bool operator==(const Row&) const = default;
   };
 
-  // Opens the file, or makes it. `question`: all that the rows depend on. Throws InputError if the file is no store,
-  // belongs to another question, is held by another process or cannot be written.
-  RunStore(const std::string& path, const std::string& question, const std::vector<std::string>& columns);
+  // Opens the file, or makes it. `question`: all that the rows depend on; `about`: what their keys mean, for who reads
+  // the file without asking that question. Throws InputError if the file is no store, belongs to another question, is
+  // held by another process or cannot be written.
+  RunStore(const std::string& path, const std::string& question, const std::vector<std::string>& columns,
+           const std::string& about = "");
   ~RunStore();  // saves
   RunStore(const RunStore&) = delete;
   RunStore& operator=(const RunStore&) = delete;
@@ -35,8 +38,28 @@ class RunStore {
   void save();
 
  private:
+  friend class StoreReader;
   struct Database;
   std::unique_ptr<Database> database_;
+};
+
+// A store as it is, whatever its question: also one that a kill has left. Nothing is added.
+class StoreReader {
+ public:
+  // Throws InputError if the file is not there, is no store, or is held by another process.
+  explicit StoreReader(const std::string& path);
+  ~StoreReader();
+  StoreReader(const StoreReader&) = delete;
+  StoreReader& operator=(const StoreReader&) = delete;
+
+  const std::string& about() const { return about_; }                           // empty: nothing was said
+  const std::vector<std::string>& columns() const { return columns_; }          // of the values
+  void for_each(const std::function<void(const RunStore::Row&)>& visit) const;  // in the order of the keys' bytes
+
+ private:
+  std::unique_ptr<RunStore::Database> database_;
+  std::string about_;
+  std::vector<std::string> columns_;
 };
 
 }  // namespace monet::store

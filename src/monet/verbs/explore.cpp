@@ -12,10 +12,12 @@
 #include "monet/base/parallel.h"
 #include "monet/base/split.h"
 #include "monet/hardware/yaml.h"
+#include "monet/plan/plan_file.h"
 #include "monet/report/sketch.h"
 #include "monet/rewrite/decompose.h"
 #include "monet/store/run_store.h"
 #include "monet/verbs/cost_cache.h"
+#include "monet/verbs/explore_query.h"
 #include "monet/verbs/refuse.h"
 
 namespace monet {
@@ -124,8 +126,8 @@ void add_limit(hardware::LoadedSpace& loaded, std::string_view name, std::option
 // Results as rows of a store, one for each candidate and workload.
 class StoredResults {
  public:
-  StoredResults(const std::string& path, const std::string& question)
-      : store_(path, question, search::figure_names()) {}
+  StoredResults(const std::string& path, const std::string& question, const std::string& about)
+      : store_(path, question, search::figure_names(), about) {}
 
   store::RunStore& store() { return store_; }
 
@@ -147,7 +149,7 @@ class StoredResults {
 
  private:
   static std::string key_of(const Candidate& candidate, std::uint8_t workload) {
-    return fmt::format("{}/{}", fmt::join(candidate, "."), workload);
+    return fmt::format("{}/{}", fmt::join(candidate, "."), workload);  // explore_query.cpp reads it
   }
 
   store::RunStore store_;
@@ -228,7 +230,8 @@ class Explorer {
       if (!request_.merge.empty()) refuse("--merge", "where to?", "name the folder: --out DIR");
       return;
     }
-    stored_ = std::make_unique<StoredResults>(request_.store, question_of(request_, run_.problem));
+    stored_ = std::make_unique<StoredResults>(request_.store, question_of(request_, run_.problem),
+                                              about_points(run_.problem));
     if (const std::size_t there = stored_->store().size(); there > 0 && !request_.resume)
       throw InputError(Diagnostic{.file = request_.store,
                                   .message = fmt::format("it holds {} results of this question", there),
@@ -372,6 +375,15 @@ ExploreProblem explore_problem(const ExploreRequest& request) {
   return out;
 }
 
+std::string model_of(const ExploreRequest& request, std::size_t workload) {
+  return request.models[workload / modes_of(request.evaluate.mode).size()];
+}
+
+std::string mode_of(const ExploreRequest& request, std::size_t workload) {
+  const std::vector<std::string> modes = modes_of(request.evaluate.mode);
+  return modes[workload % modes.size()];
+}
+
 std::string question_of(const ExploreRequest& request, const ExploreProblem& problem) {
   Json inputs = Json::object();
   for (const DocumentInput& input : problem.inputs) inputs.set(input.path, input.sha256);
@@ -453,6 +465,17 @@ std::string flags_of(const ExploreRun& run, const Candidate& candidate) {
     if (kind == "recompute" && ways[a] != "none") out += " --recompute '" + ways[a] + "'";
   }
   return out;
+}
+
+std::string plan_yaml(const ExploreRun& run, const Candidate& candidate, std::size_t workload) {
+  const std::optional<plan::Plan> plan = run.problem.exploration->plan(candidate, workload);
+  return plan ? plan::to_yaml(*plan) : "";
+}
+
+std::string plan_name(const ExploreRequest& request, std::uint32_t point, std::size_t workload) {
+  const std::size_t model = workload / modes_of(request.evaluate.mode).size();
+  return fmt::format("chips/{}.{}{}.plan.yaml", point, request.models.size() > 1 ? fmt::format("{}.", model + 1) : "",
+                     mode_of(request, workload));
 }
 
 std::string chip_yaml(const ExploreRun& run, const Candidate& candidate) {

@@ -43,6 +43,9 @@ struct ExploreProblem {
   std::vector<DocumentInput> inputs{};
 };
 ExploreProblem explore_problem(const ExploreRequest& request);  // throws InputError
+// Workloads are the models, each in the modes that were asked for.
+std::string model_of(const ExploreRequest& request, std::size_t workload);
+std::string mode_of(const ExploreRequest& request, std::size_t workload);  // training or inference
 // Everything that a result depends on, and nothing that chooses which results there are.
 std::string question_of(const ExploreRequest& request, const ExploreProblem& problem);
 
@@ -79,6 +82,10 @@ SpaceCount count_space(const ExploreProblem& problem, const ExploreRequest& requ
 
 // What to give `evaluate` for a point: " --set x=4 --set y=2 --batch 8".
 std::string flags_of(const ExploreRun& run, const search::Candidate& candidate);
+// The plan of a point for a workload, as a file; empty: it is the default one.
+std::string plan_yaml(const ExploreRun& run, const search::Candidate& candidate, std::size_t workload);
+// Where it stands in the folder of a run: "chips/12.training.plan.yaml"; of several models with the number of its own.
+std::string plan_name(const ExploreRequest& request, std::uint32_t point, std::size_t workload);
 // The chip of a point, as a file.
 std::string chip_yaml(const ExploreRun& run, const search::Candidate& candidate);
 

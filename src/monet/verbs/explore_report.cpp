@@ -6,7 +6,7 @@
 
 #include "monet/report/nest.h"
 #include "monet/report/table.h"
-#include "monet/verbs/explore.h"
+#include "monet/verbs/explore_bands.h"
 
 namespace monet {
 namespace {
@@ -32,11 +32,15 @@ std::string latency_text(const ChipFigures& f) {
   return f.latency_s > 0 ? seconds_text(f.latency_s / f.samples) : quantity(f.latency_cycles / f.samples) + " cycles";
 }
 
-Table front_table(const ExploreRun& run, std::size_t workload, const std::vector<std::uint32_t>& front) {
+// `band`: of measured latencies; null: there is none.
+Table front_table(const ExploreRun& run, std::size_t workload, const std::vector<std::uint32_t>& front,
+                  const ErrorBand* band) {
   std::vector<std::string> header{"point"};
   for (std::string& name : variable_names(run.problem)) header.push_back(std::move(name));
-  for (const char* column : {"latency", "energy", "area mm2", "TDP W", "of peak MACs", "off-chip"})
-    header.emplace_back(column);
+  header.push_back(band == nullptr
+                       ? "latency"
+                       : fmt::format("latency ({:+.0f} to {:+.0f} %)", 100 * band->low(), 100 * band->high()));
+  for (const char* column : {"energy", "area mm2", "TDP W", "of peak MACs", "off-chip"}) header.emplace_back(column);
   Table table(header);
   const std::size_t shown = std::min(front.size(), kFrontShown);
   for (std::size_t i = 0; i < shown; ++i) {
@@ -117,6 +121,19 @@ std::string winner_text(const search::Sensitivity& s, std::size_t workload,
   return out;
 }
 
+// Where constraints on area or power hang on a constant.
+std::string constraints_text(const search::Sensitivity& s) {
+  const auto most = [&](std::size_t search::SensitivityCase::*member, const char* what) -> std::string {
+    const auto c = std::max_element(s.cases.begin(), s.cases.end(),
+                                    [&](const auto& a, const auto& b) { return a.*member < b.*member; });
+    if (c == s.cases.end() || (*c).*member == 0) return "";
+    return fmt::format("  up to {} points {} ({} x {:.2g})\n", grouped((*c).*member), what, c->constant.name,
+                       c->factor);
+  };
+  return most(&search::SensitivityCase::opened, "become valid, and are evaluated") +
+         most(&search::SensitivityCase::closed, "break a constraint, and are out");
+}
+
 std::string sensitivity_text(const ExploreRun& run) {
   const search::Sensitivity& s = *run.sensitivity;
   const std::vector<search::Workload>& workloads = run.problem.exploration->workloads();
@@ -143,6 +160,7 @@ std::string sensitivity_text(const ExploreRun& run) {
         "hypervolume or more{}\n",
         run.found.fronts[w].size(), least_kept, most_entered, 100 * least_hold, worst);
   }
+  out += constraints_text(s);
   for (std::size_t r = 0; r < run.regrets.size(); ++r) {
     const search::Regret& now = run.regrets[r];
     double least = now.ratio, most = now.ratio;
@@ -155,6 +173,7 @@ std::string sensitivity_text(const ExploreRun& run) {
                        workloads[now.chosen_for].name, workloads[now.used_for].name, now.by, 100 * (now.ratio - 1),
                        100 * (least - 1), 100 * (most - 1));
   }
+  out += "  latency hangs on none of them but efficiencies of bursts: its own error is the band below\n";
   return out;
 }
 
@@ -183,6 +202,8 @@ Json sensitivity_json(const ExploreRun& run) {
                    .set("provenance", hardware::name(c.constant.provenance))
                    .set("factor", c.factor)
                    .set("run_again", c.run_again)
+                   .set("became_valid", c.opened)
+                   .set("became_invalid", c.closed)
                    .set("outcomes", std::move(outcomes))
                    .set("regret_ratios", std::move(regrets)));
   }
@@ -206,11 +227,13 @@ std::string text(const ExploreRun& run, const ExploreRequest& request) {
                   request.evaluate.model.batch ? fmt::format(", batch {}", *request.evaluate.model.batch) : "");
   out += end_words(run, request);
   out += reasons_text(run);
+  const std::vector<ErrorBand> bands = error_bands();
   for (std::size_t w = 0; w < e.workloads().size(); ++w) {
     const std::vector<std::uint32_t>& front = run.found.fronts[w];
     out += fmt::format("\n{}: front of {} points in {}, hypervolume {:.4f} of the box before 1.1 × its worst\n",
                        e.workloads()[w].name, grouped(front.size()), request.objectives, run.volumes[w].share);
-    if (!front.empty()) out += front_table(run, w, front).text("  ");
+    if (!front.empty())
+      out += front_table(run, w, front, measured_band(bands, "latency", mode_of(request, w))).text("  ");
   }
   if (e.workloads().size() > 1) {
     out += fmt::format("\nall together: {} points on the common front\n", grouped(run.found.common.size()));
@@ -221,7 +244,9 @@ std::string text(const ExploreRun& run, const ExploreRequest& request) {
     if (!run.regrets.empty()) out += table.text("  ");
   }
   if (run.sensitivity) out += sensitivity_text(run);
-  return out;
+  const bool is_any = std::any_of(run.found.fronts.begin(), run.found.fronts.end(),
+                                  [](const std::vector<std::uint32_t>& front) { return !front.empty(); });
+  return is_any ? out + bands_text(run, request) : out;
 }
 
 std::string csv(const ExploreRun& run) {
@@ -314,7 +339,8 @@ Json json(const ExploreRun& run, const ExploreRequest& request) {
       .set("fronts", std::move(fronts))
       .set("common_front", std::move(common))
       .set("regret", std::move(regrets))
-      .set("sensitivity", run.sensitivity ? sensitivity_json(run) : Json());
+      .set("sensitivity", run.sensitivity ? sensitivity_json(run) : Json())
+      .set("validation", bands_json(run, request));
 }
 
 std::string text(const SpaceCount& count, const ExploreProblem& problem) {

@@ -18,4 +18,7 @@ std::string_view silicon_training_data();
 // data/validation/fusemax.json.
 std::string_view fusemax_validation_data();
 
+// data/validation/bands.json.
+std::string_view error_bands_data();
+
 }  // namespace monet

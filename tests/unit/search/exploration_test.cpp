@@ -1,5 +1,8 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <map>
 #include <set>
 
 #include "monet/models/catalogue.h"
@@ -26,6 +29,11 @@ constraints:
 class ExplorationTest : public testing::Test {
  protected:
   ExplorationTest() : family_(hardware::parse_space(kSpace, "small.yaml")) {
+    exploration_ = std::make_unique<Exploration>(family_, workloads(), std::vector<Axis>{}, cache_,
+                                                 ExplorationOptions{.threads = 2});
+  }
+
+  static std::vector<Workload> workloads() {
     const Graph forward = build_model("mlp:in=32,hidden=48,layers=2,classes=8", 4);
     std::vector<Workload> workloads;
     workloads.push_back({.name = "inference"});
@@ -34,8 +42,7 @@ class ExplorationTest : public testing::Test {
     workloads.push_back({.name = "training"});
     workloads.back().variants.push_back(std::make_unique<Subject>(decompose(make_training(forward, {}).graph, {})));
     workloads.back().samples = {4};
-    exploration_ = std::make_unique<Exploration>(family_, std::move(workloads), std::vector<Axis>{}, cache_,
-                                                 ExplorationOptions{.threads = 2});
+    return workloads;
   }
 
   ExplorationSearchOptions options(std::size_t evaluations = 10) {
@@ -224,6 +231,76 @@ TEST_F(ExplorationTest, ConclusionsThatHangOnAConstantAreFound) {
   for (const SensitivityCase& c : sensitivity(*exploration_, areas, by_area, 0.999, {}).cases)
     is_moved = is_moved || c.outcomes[0].hold < 1 || c.outcomes[0].entered > 0 || c.outcomes[0].kept < 1;
   EXPECT_FALSE(is_moved) << "the smallest in everything stays the smallest";
+}
+
+// Limits that lie among the chips of the space, judged by running every point with every changed constant.
+TEST_F(ExplorationTest, LimitsAreJudgedWithTheChangedConstant) {
+  const Explored all = explore_grid(*exploration_, options());
+  std::vector<double> areas, powers;
+  std::vector<Task> tasks;
+  for (const ExploredPoint& p : all.points) {
+    tasks.push_back({p.candidate, {0, 1}});
+    if (!p.figures[0].is_possible()) continue;
+    areas.push_back(p.figures[0].area_mm2);
+    powers.push_back(p.figures[0].tdp_w);
+  }
+  std::sort(areas.begin(), areas.end());
+  std::sort(powers.begin(), powers.end());
+  // The constants of these chips have a large share of area and a small one of power: a chip just below, or above.
+  const double power = powers[powers.size() / 2];
+  struct Limit {
+    bool is_area;
+    double most;
+  };
+  const ExplorationGoal goal;
+  std::map<std::string, std::vector<TaskResult>> known;  // by constant and factor: without limits
+  std::array<std::size_t, 2> opened{}, closed{};         // by power, by area
+  for (const auto& [is_area, most] :
+       {Limit{true, areas[areas.size() / 2] * 1.001}, Limit{false, power - 1e-5}, Limit{false, power + 1e-5}}) {
+    const std::string limit = fmt::format("{} <= {}", is_area ? "area_mm2" : "tdp_w", most);
+    const hardware::Family family(hardware::parse_space(fmt::format("{}  - {}\n", kSpace, limit), "limited.yaml"));
+    const Exploration limited(family, workloads(), {}, cache_, {.threads = 2});
+    ExplorationSearchOptions o;
+    o.run = [&](std::span<const Task> some) { return limited.run(some, {}); };
+    const Explored found = explore_grid(limited, o);
+    for (const SensitivityCase& c : sensitivity(limited, found, goal, 0.3, {}).cases) {
+      const std::string name = fmt::format("{} x {}", c.constant.name, c.factor);
+      SCOPED_TRACE(limit + ": " + name);
+      if (is_area != (c.constant.kind == hardware::ConstantKind::Area)) {
+        EXPECT_EQ(c.opened + c.closed, 0u) << "the limit does not hang on it";
+        continue;
+      }
+      std::vector<TaskResult>& results = known[name];
+      if (results.empty())
+        results = exploration_->run_changed(
+            tasks, [&](hardware::Hardware& h) { hardware::scale_constant(h, c.constant.name, c.factor); }, {});
+      Explored changed = found;
+      std::size_t opens = 0, closes = 0;
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        changed.points[i].figures = results[i];
+        if ((is_area ? results[i][0].area_mm2 : results[i][0].tdp_w) > most)
+          for (ChipFigures& f : changed.points[i].figures) f = {.reason = limit};
+        const bool was = found.points[i].figures[0].is_possible(), is = changed.points[i].figures[0].is_possible();
+        opens += !was && is ? 1 : 0;
+        closes += was && !is ? 1 : 0;
+      }
+      EXPECT_EQ(c.opened, opens);
+      EXPECT_EQ(c.closed, closes);
+      opened[is_area ? 1 : 0] += opens;
+      closed[is_area ? 1 : 0] += closes;
+      for (std::size_t w = 0; w < 2; ++w) {
+        EXPECT_EQ(c.outcomes[w].best, best_points(changed, goal, w));
+        std::size_t on_front = 0;
+        for (const std::uint32_t i : solve::front_of(objectives_of(changed, goal, w)))
+          on_front += changed.points[i].figures[w].is_possible() ? 1 : 0;
+        EXPECT_EQ(c.outcomes[w].kept + c.outcomes[w].entered, on_front);
+      }
+    }
+  }
+  for (const std::size_t kind : {0u, 1u}) {
+    EXPECT_GT(opened[kind], 0u);
+    EXPECT_GT(closed[kind], 0u);
+  }
 }
 
 }  // namespace

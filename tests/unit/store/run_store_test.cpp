@@ -123,5 +123,53 @@ TEST_F(RunStoreTest, TakesInWhatOthersFound) {
   EXPECT_EQ(store.size(), 3u) << "a refused file leaves the store as it was";
 }
 
+TEST_F(RunStoreTest, IsReadWithoutItsQuestion) {
+  const auto read = [&] {
+    const StoreReader reader(path_.string());
+    std::vector<RunStore::Row> rows;
+    reader.for_each([&](const RunStore::Row& row) { rows.push_back(row); });
+    return std::pair{reader.about(), rows};
+  };
+  const auto refused = [&] {
+    try {
+      read();
+    } catch (const InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(refused().find("there is no such file"), std::string::npos);
+  EXPECT_FALSE(fs::exists(path_)) << "reading makes nothing";
+  { const std::ofstream empty(path_); }  // as a kill at once leaves it
+  EXPECT_NE(refused().find("there are no points in it yet"), std::string::npos);
+  const RunStore::Row one{.key = "1.0/1", .values = {0.1, 1e300}}, other{.key = "1.0/0", .reason = "no"};
+  {
+    RunStore store(path_.string(), "q", {"a", "b"}, "what keys are");
+    store.add(one);
+    store.add(other);
+    store.save();
+    EXPECT_NE(refused().find("another run has it open"), std::string::npos);
+  }
+  EXPECT_EQ(read(), (std::pair{std::string("what keys are"), std::vector{other, one}}));
+  EXPECT_EQ(StoreReader(path_.string()).columns(), (std::vector<std::string>{"a", "b"}));
+  std::ofstream(path_) << "not a database, however long it may be, and however much it says";
+  EXPECT_NE(refused().find("this is no run store"), std::string::npos);
+}
+
+TEST_F(RunStoreTest, IsReadAfterAKill) {
+  if (const pid_t child = fork(); child == 0) {
+    RunStore store(path_.string(), "q", {"a", "b"}, "about");
+    store.add({.key = "saved", .values = {1, 2}});
+    store.save();
+    store.add({.key = "not saved", .values = {1, 2}});
+    raise(SIGKILL);
+  } else {
+    waitpid(child, nullptr, 0);
+  }
+  std::vector<std::string> keys;
+  StoreReader(path_.string()).for_each([&](const RunStore::Row& row) { keys.push_back(row.key); });
+  EXPECT_EQ(keys, std::vector<std::string>{"saved"});
+}
+
 }  // namespace
 }  // namespace monet::store

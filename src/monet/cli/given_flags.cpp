@@ -1,0 +1,38 @@
+#include "monet/cli/given_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+namespace monet::cli {
+
+std::vector<const CLI::Option*> options_but(const CLI::App& app, const std::vector<std::string>& others) {
+  std::vector<const CLI::Option*> out;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::vector<std::string>& names = option->get_lnames();
+    if (names.empty() || names[0] == "help") continue;
+    if (std::find(others.begin(), others.end(), names[0]) == others.end()) out.push_back(option);
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> given(const std::vector<const CLI::Option*>& options) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const CLI::Option* option : options) {
+    if (option->count() == 0) continue;
+    const std::string name = "--" + option->get_lnames()[0];
+    std::string words;
+    if (option->get_expected_max() == 0)
+      words = " " + name;
+    else
+      for (const std::string& value : option->results()) {
+        const bool is_plain = value.find_first_of(" '\"$;&|<>(){}*?\\`") == std::string::npos;
+        words += fmt::format(" {} {}", name, is_plain ? value : "'" + value + "'");
+      }
+    out.emplace_back(name, words);
+  }
+  return out;
+}
+
+}  // namespace monet::cli

@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+// What was said on the command line, to be said to another verb.
+
+namespace monet::cli {
+
+// The options that a verb has so far, without some of them.
+std::vector<const CLI::Option*> options_but(const CLI::App& app, const std::vector<std::string>& others);
+
+// Those that were given, by name, as a shell takes them: {"--batch", " --batch 8"}.
+std::vector<std::pair<std::string, std::string>> given(const std::vector<const CLI::Option*>& options);
+
+}  // namespace monet::cli
