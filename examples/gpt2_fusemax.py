@@ -31,8 +31,7 @@ def between(values, unit=""):
 def main():
     arguments = study.arguments(__doc__, ("--model", {"default": "gpt2-mini"}), *study.exploration("gpt2_fusemax", "grid", 256))
     if arguments.quick:
-        arguments.model, arguments.strategy, arguments.evaluations = "gpt2-mini:seq=16,layers=1,width=32,heads=2,ff=64,vocab=100", "quasi", 24
-        arguments.run = arguments.out / "runs"
+        arguments.model = "gpt2-mini:seq=16,layers=1,width=32,heads=2,ff=64,vocab=100"
     monet = study.Monet(arguments.monet)
     ran, chips = monet.explore(arguments, "layers", arguments.model, "--space", "fusemax", *LAYERS)
     _, trained = monet.explore(arguments, "all", arguments.model, "--space", "fusemax", "--mode", "training")

@@ -26,7 +26,10 @@ def arguments(doc, *options):
     parser.add_argument("--out", type=pathlib.Path, default=HERE)
     for name, words in options:
         parser.add_argument(name, **words)
-    return parser.parse_args()
+    parsed = parser.parse_args()
+    if parsed.quick and "strategy" in parsed:
+        parsed.strategy, parsed.evaluations, parsed.run = "quasi", 8, parsed.out / "runs"
+    return parsed
 
 
 def exploration(name, strategy, evaluations):
@@ -42,11 +45,12 @@ class Monet:
         self.binary = binary
 
     def __call__(self, verb, *words):
-        """The result of a command."""
-        command = [self.binary, verb, *map(str, words), "--json", "--quiet"]
-        done = subprocess.run(command, capture_output=True, text=True)
+        """The result of a command. What takes long shows on a terminal how far it is."""
+        shown = verb == "explore" and sys.stderr.isatty()
+        command = [self.binary, verb, *map(str, words), "--json", *([] if shown else ["--quiet"])]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=None if shown else subprocess.PIPE, text=True)
         if done.returncode not in (0, 1):
-            sys.exit(f"{' '.join(command)}\n{done.stderr}")
+            sys.exit(f"{' '.join(command)}\n{done.stderr or ''}")
         return json.loads(done.stdout)["result"]
 
     def explore(self, arguments, name, *words):
