@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <mutex>
+#include <utility>
 
 #include "monet/base/config.h"
 #include "monet/base/config_section.h"
@@ -90,6 +91,7 @@ void Cache::settle(const std::string& key, std::optional<CachedMapping> entry) {
   {
     const std::unique_lock lock(mutex_);
     claimed_.erase(key);
+    if (keeps_found_ && entry && !entry->is_stopped) found_.push_back({key, *entry});
     if (entry) entries_.insert_or_assign(key, std::move(*entry));
   }
   settled_.notify_all();
@@ -161,6 +163,21 @@ std::size_t Cache::add(std::string_view text, const std::string& path, bool seal
   const std::unique_lock lock(mutex_);
   entries_.merge(read);
   return 0;
+}
+
+void Cache::keep_found() {
+  const std::unique_lock lock(mutex_);
+  keeps_found_ = true;
+}
+
+std::vector<KeyedMapping> Cache::take_found() {
+  const std::unique_lock lock(mutex_);
+  return std::exchange(found_, {});
+}
+
+void Cache::learn(std::vector<KeyedMapping> found) {
+  const std::unique_lock lock(mutex_);
+  for (KeyedMapping& each : found) entries_.try_emplace(std::move(each.key), std::move(each.mapping));
 }
 
 }  // namespace monet::cost

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "monet/cost/cached_mapping.h"
 #include "monet/cost/map.h"
@@ -35,6 +36,12 @@ class Cache {
   // itself (`sealed`: it is checked). Returns how many entries were of another version and left out.
   std::size_t add(std::string_view text, const std::string& path, bool sealed = true);
 
+  // For processes that search the same space: what is searched from `keep_found` on can be taken once, in the order in
+  // which it was found, and learnt by another cache. Without what was cut short. What is here already stays.
+  void keep_found();
+  std::vector<KeyedMapping> take_found();
+  void learn(std::vector<KeyedMapping> found);
+
  private:
   std::optional<CachedMapping> find_or_claim(const std::string& key);
   void settle(const std::string& key, std::optional<CachedMapping> entry);
@@ -43,6 +50,8 @@ class Cache {
   std::condition_variable settled_;
   std::map<std::string, CachedMapping, std::less<>> entries_;
   std::set<std::string> claimed_;  // being searched
+  bool keeps_found_ = false;
+  std::vector<KeyedMapping> found_;
   std::atomic<std::uint64_t> hits_ = 0, searched_ = 0;
 };
 

@@ -29,6 +29,7 @@ struct CachedMapping {
   bool is_proven = false;
   double bound = 0;
   Costs costs{};  // that it had when it was found
+  bool operator==(const CachedMapping&) const = default;
 };
 
 CachedMapping cached(const MapResult& result);
@@ -44,6 +45,7 @@ Json to_json(const std::string& key, const CachedMapping& entry);
 struct KeyedMapping {
   std::string key{};
   CachedMapping mapping{};
+  bool operator==(const KeyedMapping&) const = default;
 };
 // Reports what is wrong to `findings`; `sealed`: so is a digest that does not match.
 KeyedMapping read_cached(const config::Value& value, bool sealed, config::Findings& findings);
