@@ -17,6 +17,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+import commands_test
+
 MONET = ""
 MODEL = "mlp:in=16,hidden=16,layers=1,classes=4"
 TIMEOUT_S = 60
@@ -99,7 +102,11 @@ class Results(Ranks):
 
     def test_json_is_one_document(self):
         out, _ = self.explore("--json", ranks=3)
-        self.assertEqual(3, json.loads(out)["run"]["ranks"])
+        document = json.loads(out)
+        self.assertEqual(3, document["run"]["ranks"])
+        self.assertEqual(3, len(document["run"]["by_rank"]))
+        if commands_test.jsonschema:
+            commands_test.validator("explore").validate(document)
 
     def test_ranks_of_a_host_have_a_thread_each(self):
         out, _ = self.explore("--json", ranks=2)
