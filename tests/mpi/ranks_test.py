@@ -17,6 +17,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+import commands_test
+
 MONET = ""
 MODEL = "mlp:in=16,hidden=16,layers=1,classes=4"
 TIMEOUT_S = 60
@@ -99,7 +102,11 @@ class Results(Ranks):
 
     def test_json_is_one_document(self):
         out, _ = self.explore("--json", ranks=3)
-        self.assertEqual(3, json.loads(out)["run"]["ranks"])
+        document = json.loads(out)
+        self.assertEqual(3, document["run"]["ranks"])
+        self.assertEqual(3, len(document["run"]["by_rank"]))
+        if commands_test.jsonschema:
+            commands_test.validator("explore").validate(document)
 
     def test_ranks_of_a_host_have_a_thread_each(self):
         out, _ = self.explore("--json", ranks=2)
@@ -109,6 +116,24 @@ class Results(Ranks):
         self.explore("--cache", "alone.json")
         self.explore("--cache", "ranks.json", ranks=2)
         self.assertEqual((self.folder / "alone.json").read_bytes(), (self.folder / "ranks.json").read_bytes())
+
+    def test_ranks_share_the_mappings_they_find(self):
+        """Two that told each other nothing would search nearly all of them twice: points differ in the vector unit."""
+        (self.folder / "near.yaml").write_text(space(x=[32, 64], vector_lanes=[32, 64, 128, 256], buffer_mib=[4, 8]))
+        run = {}
+        for ranks in (0, 2):
+            out, _ = self.explore("--json", "--threads", 1, ranks=ranks, space="near.yaml", model="resnet18:image=32")
+            run[ranks] = json.loads(out)["run"]
+        alone, by_rank = run[0]["mappings_searched"], run[2]["by_rank"]
+        self.assertNotIn("by_rank", run[0])
+        self.assertEqual(run[2]["mappings_searched"], sum(rank["mappings_searched"] for rank in by_rank))
+        self.assertLessEqual(alone, run[2]["mappings_searched"])
+        self.assertLess(run[2]["mappings_searched"], 1.5 * alone)
+        self.assertEqual(16, sum(rank["tasks"] for rank in by_rank))
+        for rank in by_rank:
+            self.assertEqual((os.uname().nodename, 1), (rank["host"], rank["threads"]))
+            self.assertGreater(rank["mappings_searched"], 0)
+            self.assertGreater(rank["busy_s"], rank["idle_s"])
 
 
 class Refusals(Ranks):

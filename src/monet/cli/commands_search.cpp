@@ -162,8 +162,9 @@ int run_explore(const ExploreCommand& command, const Output& output, const mpi::
     run = crew ? mpi::explore_by(*crew, request) : explore(request, explore_problem(request));
   }
   if (!output.quiet) print_diagnostics(run.problem.warnings);
-  const std::string document = dump(Document{"explore", run.problem.inputs, options_json(request), json(run, request),
-                                             clock.seconds(), threads_for(request.evaluate.threads), rank_count});
+  const std::string document =
+      dump(Document{"explore", run.problem.inputs, options_json(request), json(run, request), clock.seconds(),
+                    threads_for(request.evaluate.threads), rank_count, effort_json(run)});
   if (!command.out.empty()) write_explored(run, request, command.out, document);
   fmt::print("{}", output.json ? document : text(run, request));
   const auto front = std::find_if(run.found.fronts.begin(), run.found.fronts.end(),

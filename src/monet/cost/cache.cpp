@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <utility>
 
 #include "monet/base/config.h"
 #include "monet/base/config_section.h"
@@ -139,6 +140,7 @@ void Cache::settle(const std::string& key, std::optional<CachedMapping> entry) {
   {
     const std::unique_lock lock(mutex_);
     claimed_.erase(key);
+    if (keeps_found_ && entry && !entry->is_stopped) found_.push_back({key, *entry});
     if (entry) insert(key, std::move(*entry));
   }
   settled_.notify_all();
@@ -152,6 +154,13 @@ void Cache::insert(const std::string& key, CachedMapping entry) {
     *at = std::move(entry);
   else
     list.insert(at, std::move(entry));
+}
+
+void Cache::add_new(KeyedMapping each) {
+  const auto known = entries_.find(each.key);
+  const auto is_it = [&](const CachedMapping& entry) { return entry.rooms == each.mapping.rooms; };
+  if (known == entries_.end() || std::none_of(known->second.begin(), known->second.end(), is_it))
+    insert(each.key, std::move(each.mapping));
 }
 
 MapResult Cache::map(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
@@ -228,14 +237,23 @@ std::size_t Cache::add(std::string_view text, const std::string& path, bool seal
   for (const config::Value& item : items) read.push_back(read_cached(item, sealed, findings));
   findings.throw_if_failed();
   const std::unique_lock lock(mutex_);
-  for (KeyedMapping& each : read) {
-    const auto known = entries_.find(each.key);
-    const bool is_known =
-        known != entries_.end() && std::any_of(known->second.begin(), known->second.end(),
-                                               [&](const auto& e) { return e.rooms == each.mapping.rooms; });
-    if (!is_known) insert(each.key, std::move(each.mapping));
-  }
+  for (KeyedMapping& each : read) add_new(std::move(each));
   return 0;
+}
+
+void Cache::keep_found() {
+  const std::unique_lock lock(mutex_);
+  keeps_found_ = true;
+}
+
+std::vector<KeyedMapping> Cache::take_found() {
+  const std::unique_lock lock(mutex_);
+  return std::exchange(found_, {});
+}
+
+void Cache::learn(std::vector<KeyedMapping> found) {
+  const std::unique_lock lock(mutex_);
+  for (KeyedMapping& each : found) add_new(std::move(each));
 }
 
 }  // namespace monet::cost

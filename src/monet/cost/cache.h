@@ -47,16 +47,25 @@ class Cache {
   // itself (`sealed`: it is checked). Returns how many entries were of another version and left out.
   std::size_t add(std::string_view text, const std::string& path, bool sealed = true);
 
+  // For processes that search the same space: what is searched from `keep_found` on can be taken once, in the order in
+  // which it was found, and learnt by another cache. Without what was cut short. What is here already stays.
+  void keep_found();
+  std::vector<KeyedMapping> take_found();
+  void learn(std::vector<KeyedMapping> found);
+
  private:
   // Of the entries of a key the one for these sizes of the roomy memories.
   std::optional<CachedMapping> find_or_claim(const std::string& key, const std::vector<double>& sizes);
   void settle(const std::string& key, std::optional<CachedMapping> entry);
   void insert(const std::string& key, CachedMapping entry);
+  void add_new(KeyedMapping each);  // what is here already stays
 
   mutable std::mutex mutex_;
   std::condition_variable settled_;
   std::map<std::string, std::vector<CachedMapping>, std::less<>> entries_;  // of one key in the order of their rooms
   std::set<std::string> claimed_;                                           // being searched
+  bool keeps_found_ = false;
+  std::vector<KeyedMapping> found_;
   std::atomic<std::uint64_t> hits_ = 0, searched_ = 0;
 };
 

@@ -30,6 +30,7 @@ struct CachedMapping {
   double bound = 0;
   Costs costs{};              // that it had when it was found
   std::vector<Room> rooms{};  // of the roomy memories (cache.h): for which sizes of them it was found
+  bool operator==(const CachedMapping&) const = default;
 };
 
 // `roomy`: the memories whose sizes are not part of the key.
@@ -46,6 +47,7 @@ Json to_json(const std::string& key, const CachedMapping& entry);
 struct KeyedMapping {
   std::string key{};
   CachedMapping mapping{};
+  bool operator==(const KeyedMapping&) const = default;
 };
 // Reports what is wrong to `findings`; `sealed`: so is a digest that does not match.
 KeyedMapping read_cached(const config::Value& value, bool sealed, config::Findings& findings);

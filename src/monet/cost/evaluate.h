@@ -55,6 +55,7 @@ struct Wait {
 struct Costs {
   double energy_pj = 0;
   double latency = 0;
+  bool operator==(const Costs&) const = default;
 };
 
 // A caller-owned scratch pad and the result in detail. Large: keep one per thread.

@@ -7,6 +7,7 @@
 
 #include "monet/base/parallel.h"
 #include "monet/base/sha256.h"
+#include "monet/mpi/mappings.h"
 #include "monet/verbs/cost_cache.h"
 
 namespace monet::mpi {
@@ -22,6 +23,22 @@ Hello hello_of(const ExploreRequest& request) {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
   return {.host = name.data(), .threads = threads_for(request.evaluate.threads)};
+}
+
+// The cache and the exploration stay where they are, whoever owns the problem.
+Post post_of(const ExploreRequest& request, const ExploreProblem& problem) {
+  cost::Cache& cache = *problem.cache;
+  cache.keep_found();
+  return {.question = digest_of(request, problem),
+          .run = [&exploration = *problem.exploration](const search::Task& task) { return exploration.run(task); },
+          .found = [&cache] { return pack_mappings(cache.take_found()); },
+          .learn =
+              [&cache](std::string_view bytes) {
+                std::vector<cost::KeyedMapping> mappings = unpack_mappings(bytes);
+                const std::size_t count = mappings.size();
+                cache.learn(std::move(mappings));
+                return count;
+              }};
 }
 
 // Open MPI binds ranks to cores, and threads with them.
@@ -45,31 +62,35 @@ void serve_explore(Ranks& ranks, const ExploreRequest& request) {
   ExploreProblem problem;
   serve(ranks.link(), hello_of(request), [&] {
     problem = explore_problem(request);
-    Post post{.question = digest_of(request, problem),
-              .run = [&](const search::Task& task) { return problem.exploration->run(task); }};
-    if (!request.evaluate.cache.empty()) post.mappings = [&] { return problem.cache->text(); };
-    return post;
+    return post_of(request, problem);
   });
 }
 
 ExploreRun explore_by(Crew& crew, ExploreRequest request) {
   ExploreProblem problem = explore_problem(request);
   warn_of_bound(request, problem);
-  Hello own = hello_of(request);
-  own.question = digest_of(request, problem);
-  crew.assemble(std::move(own),
-                [exploration = problem.exploration.get()](const search::Task& task) { return exploration->run(task); });
-  return explore(request, std::move(problem),
-                 [&](std::span<const search::Task> tasks,
-                     const std::function<void(std::size_t, const search::TaskResult&)>& done) {
-                   return crew.work(tasks, request.watch.deadline, done);
-                 });
+  crew.assemble(hello_of(request), post_of(request, problem));
+  ExploreRun run = explore(request, std::move(problem),
+                           [&](std::span<const search::Task> tasks,
+                               const std::function<void(std::size_t, const search::TaskResult&)>& done) {
+                             return crew.work(tasks, request.watch.deadline, done);
+                           });
+  for (std::size_t r = 0; r < crew.efforts().size(); ++r) {
+    const Hello& hello = crew.hellos()[r];
+    const Effort& effort = crew.efforts()[r];
+    run.efforts.push_back({.host = hello.host,
+                           .threads = hello.threads,
+                           .tasks = effort.tasks,
+                           .mappings_searched = r == 0 ? run.problem.cache->searched() : effort.mappings,
+                           .busy_s = effort.busy_s,
+                           .idle_s = crew.working_s() * static_cast<double>(hello.threads) - effort.busy_s});
+  }
+  return run;
 }
 
 void end_explore(Crew& crew, const ExploreRequest& request, ExploreRun& run) {
-  const std::vector<std::string> found = crew.dismiss();
+  crew.dismiss();
   if (request.evaluate.cache.empty()) return;
-  for (const std::string& text : found) run.problem.cache->add(text, request.evaluate.cache);
   write_cache(request.evaluate.cache, *run.problem.cache, run.problem.warnings);
 }
 

@@ -48,11 +48,13 @@ void Hands::work() {
     waiting_.pop_front();
     lock.unlock();
     Done done{.id = one.id};
+    const auto begun = std::chrono::steady_clock::now();
     try {
       done.result = run_(one.task);
     } catch (...) {
       done.failure = failure_of(std::current_exception());
     }
+    done.busy_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     lock.lock();
     finished_.push_back(std::move(done));
     done_.notify_one();

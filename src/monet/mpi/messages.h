@@ -13,7 +13,7 @@
 
 namespace monet::mpi {
 
-// What ranks say to one another, as bytes. They are of one architecture: numbers go as they are.
+// What ranks say to one another, as bytes.
 
 // An exception that is to be thrown at another rank.
 struct Failure {
@@ -58,14 +58,20 @@ struct Done {
   std::uint64_t id = 0;
   search::TaskResult result{};  // none: it was not begun
   std::optional<Failure> failure{};
+  double busy_s = 0;
   bool operator==(const Done&) const = default;
 };
-struct Bye {               // the last that is heard of a rank
-  std::string mappings{};  // found by it, as in a file of --cache; empty where nobody wants them
+struct Bye {  // the last that is heard of a rank
   bool operator==(const Bye&) const = default;
 };
 
-using Message = std::variant<Assignment, Halt, Leave, Hello, Done, Bye>;
+// Either way: what was found out about mappings, so that no other rank searches them (mappings.h).
+struct News {
+  std::string mappings{};
+  bool operator==(const News&) const = default;
+};
+
+using Message = std::variant<Assignment, Halt, Leave, Hello, Done, Bye, News>;
 std::string pack(const Message& message);
 Message unpack(std::string_view bytes);
 

@@ -56,6 +56,7 @@ std::string dump(const Document& d) {
     inputs.set(i.name, Json::object().set("path", i.path).set("sha256", i.sha256));
   Json run = Json::object();
   run.set("threads", d.threads).set("ranks", d.ranks).set("elapsed_s", d.elapsed_s).set("host", host_name());
+  for (const auto& [name, value] : d.more) run.set(name, value);
   Json document = Json::object();
   document.set("monet", Json::object().set("version", version()).set("command", d.verb))
       .set("inputs", std::move(inputs))

@@ -26,6 +26,7 @@ struct Document {
   double elapsed_s = 0;
   std::size_t threads = 1;  // of a rank
   std::size_t ranks = 1;
+  std::vector<std::pair<std::string, Json>> more{};  // that the verb says of the run
 };
 std::string dump(const Document& document);
 

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "monet/base/diagnostic.h"
 #include "monet/base/parallel.h"
+#include "monet/base/rng.h"
 #include "monet/cost/fit.h"
 #include "monet/cost/forms.h"
 
@@ -70,6 +72,16 @@ void add_energy(std::vector<LevelEnergy>& levels, std::uint32_t memory, Slot slo
   levels.push_back({memory, slot, pj});
 }
 
+// 0 … count - 1 in an order of its own for each seed; as they come for none.
+std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> keyed;
+  for (std::size_t i = 0; i < count; ++i) keyed.emplace_back(seed == 0 ? 0 : random_bits(seed, 0, i), i);
+  std::sort(keyed.begin(), keyed.end());
+  std::vector<std::size_t> out;
+  for (const auto& [key, i] : keyed) out.push_back(i);
+  return out;
+}
+
 }  // namespace
 
 TileKinds::TileKinds(const plan::Chip& chip) : chip_(chip) {
@@ -115,14 +127,21 @@ void TileKinds::price(const CostOptions& options) {
     priced.lanes = plan::at_lanes(chip_.cores[kind.core].core, kind.at_lanes);
     priced.text = cost::text_of(priced.lanes.core, options.map);
   }
-  parallel_for(kinds_.size(), options.threads, [&](std::size_t i) {
+  const auto price_one = [&](std::size_t i) {
     if (options.priced != nullptr && options.priced->look_up(*keys_[i], kinds_[i])) return;
     if (std::holds_alternative<work::LoopNest>(kinds_[i].work))
       price_nest(kinds_[i], options, cores.at({kinds_[i].core, kinds_[i].at_lanes}), cache);
     else
       price_vector(kinds_[i]);
     if (options.priced != nullptr) options.priced->keep(*keys_[i], kinds_[i]);
-  });
+  };
+  try {
+    const std::vector<std::size_t> order = shuffled(kinds_.size(), options.order);
+    parallel_for(kinds_.size(), options.threads, [&](std::size_t i) { price_one(order[i]); });
+  } catch (const InputError&) {
+    if (options.order != 0) parallel_for(kinds_.size(), options.threads, price_one);  // throws that of the first kind
+    throw;
+  }
 }
 
 bool PricedKinds::look_up(const std::string& key, TileKind& kind) const {

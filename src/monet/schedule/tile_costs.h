@@ -72,6 +72,10 @@ struct CostOptions {
   std::size_t threads = 0;
   cost::Cache* cache = nullptr;   // none: one of its own
   PricedKinds* priced = nullptr;  // none: priced anew
+  // The order in which kinds are priced; does not change the result. Those who price much the same at the same time on
+  // one cache, or on caches that tell each other, do well to have different ones: each finds what the others need next,
+  // where in one order all would search, or wait for, the same mapping. 0: as they come.
+  std::uint64_t order = 0;
 };
 
 class TileKinds {

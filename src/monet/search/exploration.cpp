@@ -7,6 +7,7 @@
 #include "monet/base/assert.h"
 #include "monet/base/diagnostic.h"
 #include "monet/base/parallel.h"
+#include "monet/base/rng.h"
 #include "monet/plan/lanes.h"
 #include "monet/search/fusion.h"
 
@@ -45,6 +46,14 @@ double lanes_that_multiply(const plan::Chip& chip, const schedule::Evaluation& e
     lanes += own;
   }
   return lanes;
+}
+
+// Neighbours are often evaluated at the same time, by other threads or ranks, and share most of their mappings: each
+// goes through them in another order.
+std::uint64_t order_of(const Candidate& candidate) {
+  std::uint64_t seed = candidate.size();
+  for (const std::uint16_t choice : candidate) seed = mix(seed ^ choice);
+  return seed;
 }
 
 }  // namespace
@@ -143,7 +152,8 @@ ChipFigures Exploration::figures(const hardware::Member& member, const plan::Chi
   ChipFigures out{.area_mm2 = member.budget.total.area_mm2(),
                   .tdp_w = member.budget.total.tdp_w(),
                   .samples = workload.samples[variant]};
-  Setting setting{given, *member.hardware, {.map = options_.map, .threads = 1, .cache = &cache_}};
+  Setting setting{
+      given, *member.hardware, {.map = options_.map, .threads = 1, .cache = &cache_, .order = order_of(candidate)}};
   Evaluated evaluated;
   try {
     evaluated = evaluate(setting, subject, plan_of(setting, subject, candidate));

@@ -53,6 +53,14 @@ std::string question_of(const ExploreRequest& request, const ExploreProblem& pro
 using Workforce = std::function<std::vector<search::TaskResult>(
     std::span<const search::Task>, const std::function<void(std::size_t, const search::TaskResult&)>&)>;
 
+// What a rank did; of a run in one process there is none.
+struct RankEffort {
+  std::string host{};
+  std::size_t threads = 1, tasks = 0;
+  std::uint64_t mappings_searched = 0;
+  double busy_s = 0, idle_s = 0;  // of its threads while there were tasks, in tasks and not
+};
+
 struct ExploreRun {
   ExploreProblem problem{};
   search::Explored found{};
@@ -60,7 +68,8 @@ struct ExploreRun {
   solve::FrontVolume common_volume{};
   std::vector<search::Regret> regrets{};
   std::optional<search::Sensitivity> sensitivity{};
-  std::size_t looked_up = 0;  // results that were in the store
+  std::size_t looked_up = 0;          // results that were in the store
+  std::vector<RankEffort> efforts{};  // by rank
 };
 
 // Throws InputError. Without a workforce, on threads here.
@@ -95,5 +104,7 @@ Json json(const ExploreRun& run, const ExploreRequest& request);
 std::string text(const SpaceCount& count, const ExploreProblem& problem);
 Json json(const SpaceCount& count);
 Json options_json(const ExploreRequest& request);
+// Mappings that were searched, by all ranks and by each: for `run` of the document, for they hang on who was faster.
+std::vector<std::pair<std::string, Json>> effort_json(const ExploreRun& run);
 
 }  // namespace monet

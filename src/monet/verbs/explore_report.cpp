@@ -387,4 +387,21 @@ Json options_json(const ExploreRequest& r) {
   return out;
 }
 
+std::vector<std::pair<std::string, Json>> effort_json(const ExploreRun& run) {
+  if (run.efforts.empty()) return {{"mappings_searched", run.problem.cache->searched()}};
+  std::uint64_t searched = 0;
+  Json by_rank = Json::array();
+  for (const RankEffort& e : run.efforts) {
+    searched += e.mappings_searched;
+    by_rank.push(Json::object()
+                     .set("host", e.host)
+                     .set("threads", e.threads)
+                     .set("tasks", e.tasks)
+                     .set("mappings_searched", e.mappings_searched)
+                     .set("busy_s", e.busy_s)
+                     .set("idle_s", e.idle_s));
+  }
+  return {{"mappings_searched", searched}, {"by_rank", std::move(by_rank)}};
+}
+
 }  // namespace monet

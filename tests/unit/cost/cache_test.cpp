@@ -205,6 +205,50 @@ TEST(Cache, SizesThatASearchDoesNotTellApartShareIt) {
   EXPECT_EQ(later.searched(), 0u);
 }
 
+TEST(Cache, LearnsWhatAnotherFound) {
+  Cache cache, other;
+  cache.map(matrix_product(90, "a"), chip(), {}, {});
+  EXPECT_TRUE(cache.take_found().empty());  // nobody asked for it
+  cache.keep_found();
+  other.keep_found();
+  hardware::Core tiny = chip();
+  for (hardware::Memory& memory : tiny.memories) memory.size_bits = 8;
+  cache.map(matrix_product(90, "a"), chip(), {}, {});  // looked up, not found
+  const MapResult found = cache.map(matrix_product(96, "a"), chip(), {}, {});
+  const MapResult none = cache.map(matrix_product(96, "a"), tiny, {}, {});
+  const std::vector<KeyedMapping> news = cache.take_found();
+  ASSERT_EQ(news.size(), 2u);
+  EXPECT_EQ(news[0].mapping, cached(found));
+  EXPECT_EQ(news[1].mapping.reason, none.reason);
+  EXPECT_TRUE(cache.take_found().empty());
+  other.learn(news);
+  const MapResult again = other.map(matrix_product(96, "b"), chip(), {}, {});
+  EXPECT_EQ(other.map(matrix_product(96, "b"), tiny, {}, {}).reason, none.reason);
+  EXPECT_EQ(cached(again), cached(found));
+  EXPECT_EQ(other.searched(), 0u);
+  EXPECT_EQ(other.hits(), 2u);
+  EXPECT_TRUE(other.take_found().empty());  // it would go round and round
+}
+
+TEST(Cache, DoesNotBelieveWhatItLearns) {
+  Cache cache, other;
+  cache.keep_found();
+  const MapResult found = cache.map(matrix_product(96, "a"), chip(), {}, {});
+  std::vector<KeyedMapping> news = cache.take_found();
+  news[0].mapping.costs.latency += 1;
+  other.learn(news);
+  EXPECT_EQ(cached(other.map(matrix_product(96, "a"), chip(), {}, {})), cached(found));
+  EXPECT_EQ(other.searched(), 1u);
+}
+
+TEST(Cache, TellsNobodyOfWhatWasCutShort) {
+  const std::atomic<bool> asked = true;
+  Cache cache;
+  cache.keep_found();
+  cache.map(matrix_product(96, "a"), chip(), {}, {.watch = {.deadline = Deadline(std::nullopt, &asked)}});
+  EXPECT_TRUE(cache.take_found().empty());
+}
+
 TEST(Cache, ThreadsShareIt) {
   Cache cache;
   std::vector<std::thread> threads;

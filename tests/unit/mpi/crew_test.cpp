@@ -63,10 +63,9 @@ struct Job {
     return result_of(t);
   };
   std::function<Post(std::size_t rank)> prepare = [this](std::size_t rank) {
-    return Post{{.digest = "same"},
-                [this, rank](const Task& t) { return run(rank, t); },
-                [rank] { return "of " + std::to_string(rank); }};
+    return Post{.question = {.digest = "same"}, .run = [this, rank](const Task& t) { return run(rank, t); }};
   };
+  std::optional<Post> first{};  // of the first rank, if not what `prepare` makes
 
   Hello hello(std::size_t rank) const { return {.host = "node" + std::to_string(rank), .threads = threads}; }
 
@@ -78,9 +77,7 @@ struct Job {
     std::exception_ptr failure;
     try {
       Crew crew(network.link(0));
-      Hello own = hello(0);
-      own.question.digest = "same";
-      crew.assemble(own, [this](const Task& t) { return run(0, t); });
+      crew.assemble(hello(0), first ? *first : prepare(0));
       act(crew);
     } catch (...) {
       failure = std::current_exception();
@@ -158,10 +155,10 @@ TEST(Crew, KeepsTasksInReserveAtTheOthersButNotTheLastOnes) {
     });
     {
       Crew crew(network.link(0));
-      crew.assemble({}, [&](const Task& t) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(t.candidate[0] == 0 ? 40 : 0));
-        return result_of(t);
-      });
+      crew.assemble({}, {.run = [&](const Task& t) {
+                      std::this_thread::sleep_for(std::chrono::milliseconds(t.candidate[0] == 0 ? 40 : 0));
+                      return result_of(t);
+                    }});
       crew.work(tasks_of(count), {}, [](std::size_t, const TaskResult&) {});
     }
     other.join();
@@ -257,16 +254,16 @@ TEST(Crew, DoesNotWaitForLongTasksWhenItIsToStop) {
 
 TEST(Crew, RefusesRanksThatWorkOnSomethingElse) {
   Job job{.ranks = 3};
-  job.prepare = [](std::size_t rank) { return Post{{.digest = rank == 2 ? "other" : "same"}, result_of, {}}; };
+  job.prepare = [](std::size_t rank) { return Post{{.digest = rank == 2 ? "other" : "same"}, result_of, {}, {}}; };
   EXPECT_EQ(refusal(job),
             "rank 2 on node2: error: not what rank 0 on node0 works on: its command line or its version of monet is "
             "another (all ranks need the same program and the same files under the same names)");
-  job.prepare = [](std::size_t) { return Post{{.digest = "same"}, result_of, {}}; };
+  job.prepare = [](std::size_t) { return Post{{.digest = "same"}, result_of, {}, {}}; };
   EXPECT_EQ(refusal(job), "");
 }
 
 TEST(Crew, SaysWhichRankCannotWork) {
-  Job job{.ranks = 3};
+  Job job{.ranks = 3, .first = Post{}};
   job.prepare = [](std::size_t rank) -> Post {
     if (rank == 1) throw InputError(Diagnostic{.file = "m.onnx", .message = "no such file"});
     if (rank == 2) throw std::bad_alloc();
@@ -275,12 +272,113 @@ TEST(Crew, SaysWhichRankCannotWork) {
   EXPECT_EQ(refusal(job), "m.onnx: error: rank 1 on node1: no such file\nrank 2 on node2: error: out of memory");
 }
 
-TEST(Crew, BringsBackWhatTheOthersFound) {
-  Job{.ranks = 3}.with([](Crew& crew) {
-    std::vector<std::string> found = crew.dismiss();
-    std::sort(found.begin(), found.end());
-    EXPECT_EQ(found, (std::vector<std::string>{"of 1", "of 2"}));
-    EXPECT_TRUE(crew.dismiss().empty());
+// What the ranks of a job find and learn: a letter for each task they run, said while the task is running.
+struct Gossip {
+  explicit Gossip(std::size_t ranks) : found(ranks), learnt(ranks) {}
+  std::mutex mutex;
+  std::vector<std::string> found, learnt;  // by rank
+
+  void find(std::size_t rank, char letter) {
+    const std::lock_guard lock(mutex);
+    found[rank] += letter;
+  }
+  bool has_learnt(std::size_t rank, char letter) {
+    const std::lock_guard lock(mutex);
+    return learnt[rank].find(letter) != std::string::npos;
+  }
+  Post post(std::size_t rank, RunTask run) {
+    return {.question = {.digest = "same"},
+            .run = std::move(run),
+            .found =
+                [this, rank] {
+                  const std::lock_guard lock(mutex);
+                  return std::exchange(found[rank], {});
+                },
+            .learn =
+                [this, rank](std::string_view letters) {
+                  const std::lock_guard lock(mutex);
+                  learnt[rank] += letters;
+                  return letters.size();
+                }};
+  }
+};
+
+std::string sorted(std::string text) {
+  std::sort(text.begin(), text.end());
+  return text;
+}
+
+bool comes_true(const std::function<bool()>& what) {
+  for (int i = 0; i < 5000; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(1)))
+    if (what()) return true;
+  return false;
+}
+
+TEST(Crew, TellsEveryRankWhatTheOthersFindWhileTheyWork) {
+  Gossip gossip(3);
+  Job job{.ranks = 3};
+  std::vector<std::string> own(3);
+  job.prepare = [&](std::size_t rank) {
+    return gossip.post(rank, [&, rank](const Task& task) {
+      const char letter = static_cast<char>('a' + task.candidate[0]);
+      gossip.find(rank, letter);
+      own[rank] += letter;
+      // Nobody's task ends before the letters of all others have come.
+      for (const char other : {'a', 'b', 'c'})
+        EXPECT_TRUE(other == letter || comes_true([&] { return gossip.has_learnt(rank, other); })) << rank << other;
+      return result_of(task);
+    });
+  };
+  job.with([&](Crew& crew) {
+    crew.work(tasks_of(3), {}, [](std::size_t, const TaskResult&) {});
+    crew.dismiss();
+    for (std::size_t r = 0; r < 3; ++r) {
+      EXPECT_EQ(sorted(gossip.learnt[r] + own[r]), "abc") << r;  // none twice, nor what it said itself
+      EXPECT_EQ(crew.efforts()[r].tasks, 1u);
+      EXPECT_EQ(crew.efforts()[r].mappings, r == 0 ? 0u : 1u);
+      EXPECT_GT(crew.efforts()[r].busy_s, 0);
+      EXPECT_LE(crew.efforts()[r].busy_s, crew.working_s());
+    }
+  });
+}
+
+TEST(Crew, KnowsAllThatWasFoundForAResultWhenItHasIt) {
+  Gossip gossip(4);
+  Job job{.ranks = 4};
+  job.prepare = [&](std::size_t rank) {
+    return gossip.post(rank, [&, rank](const Task& task) {
+      gossip.find(rank, static_cast<char>(task.candidate[0]));
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      return result_of(task);
+    });
+  };
+  job.with([&](Crew& crew) {
+    crew.work(tasks_of(100), {}, [](std::size_t, const TaskResult&) {});
+    std::size_t others = 0;
+    for (std::size_t r = 1; r < 4; ++r) others += crew.efforts()[r].tasks;
+    EXPECT_EQ(gossip.learnt[0].size(), others);
+    EXPECT_EQ(crew.efforts()[0].tasks + others, 100u);
+  });
+}
+
+TEST(Crew, HearsAtTheEndWhatWasFoundTooLate) {
+  Gossip gossip(2);
+  std::atomic<bool> is_asked = false, is_open = false;
+  std::atomic<int> begun = 0;
+  Job job{.ranks = 2};
+  job.prepare = [&](std::size_t rank) {
+    return gossip.post(rank, [&, rank](const Task& task) {
+      if (++begun == 2) is_asked = true;
+      while (!is_open) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      gossip.find(rank, 'z');
+      return result_of(task);
+    });
+  };
+  job.with([&](Crew& crew) {
+    crew.work(tasks_of(2), Deadline(std::nullopt, &is_asked), {});
+    is_open = true;
+    crew.dismiss();
+    EXPECT_EQ(gossip.learnt[0], "z");
   });
 }
 

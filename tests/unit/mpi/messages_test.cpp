@@ -29,7 +29,9 @@ TEST(Messages, ArriveAsTheyWere) {
                                  Hello{"node7", 1, {}, failure},
                                  Done{.id = 7, .result = {figures, none}},
                                  Done{.id = 8, .failure = Failure{.text = "why"}},
-                                 Bye{std::string(100'000, 'x')}};
+                                 Done{.id = 9, .busy_s = 0.25},
+                                 News{std::string(100'000, 'x')},
+                                 Bye{}};
   for (const Message& message : all) EXPECT_EQ(unpack(pack(message)), message);
 }
 
