@@ -61,10 +61,8 @@ Rank rank_of(Criterion criterion, const Costs& c) {
 class Search {
  public:
   Search(const Problem& p, const OptimumOptions& options)
-      : p_(p),
-        options_(options),
-        lattice_(options.loops.empty() ? temporal_loops(p) : options.loops),
-        rooms_(p.memories.size()) {
+      : p_(p), options_(options), lattice_(options.loops.empty() ? temporal_loops(p) : options.loops) {
+    result_.rooms.resize(p.memories.size());
     for (std::size_t o = 0; o < p.operands.size(); ++o)
       for (std::size_t b = 0; b < p.operands[o].memories; ++b) {
         if (is_out_of_time()) return;
@@ -86,17 +84,7 @@ class Search {
   double iterations(const Exponents& e) const;
   std::size_t depth(const Label& l) const;
   bool holds(std::size_t memory, double bits) const {
-    Room& room = rooms_[memory];
-    const bool has_room = bits <= p_.memories[memory].size_bits;
-    if (has_room)
-      room.held = std::max(room.held, bits);
-    else
-      room.refused = std::min(room.refused, bits);
-    return has_room;
-  }
-  Optimum& finished() {
-    result_.rooms = rooms_;
-    return result_;
+    return result_.rooms[memory].ask(bits, p_.memories[memory].size_bits);
   }
   bool is_whole(const Label& l) const { return l.index + 1 == lattice_.size(); }
 
@@ -151,8 +139,7 @@ class Search {
   double output_elements_ = 0;
   std::optional<std::uint32_t> best_;
   Costs best_costs_{};
-  mutable std::vector<Room> rooms_;  // by memory
-  Optimum result_;
+  mutable Optimum result_;  // its rooms are told of every question
 };
 
 double Search::irrelevant_inside(std::size_t operand, const Exponents& e) const {
@@ -569,7 +556,7 @@ Optimum Search::run() {
     const double elements = count_tiles(p_, operand, lattice_.extents(last), operand.memories, 1, 1).largest;
     if (o == 0) output_elements_ = elements;
     used(r, top) += elements * operand.bits;
-    if (!holds(top, used(r, top))) return finished();
+    if (!holds(top, used(r, top))) return result_;
   }
   Label start;
   start.run.fill(1);
@@ -600,7 +587,7 @@ Optimum Search::run() {
     result_.best->costs = best_costs_;
     if (result_.is_proven) result_.bound = best_costs_;
   }
-  return finished();
+  return result_;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <limits>
@@ -48,6 +49,10 @@ struct Chosen {
 // other, every question has the same answer, and the search is the same.
 struct Room {
   double held = 0, refused = std::numeric_limits<double>::infinity();
+  bool ask(double bits, double size) {
+    (bits <= size ? held : refused) = bits <= size ? std::max(held, bits) : std::min(refused, bits);
+    return bits <= size;
+  }
   bool operator==(const Room&) const = default;
   auto operator<=>(const Room&) const = default;
 };

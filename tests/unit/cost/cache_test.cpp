@@ -218,7 +218,7 @@ TEST(Cache, LearnsWhatAnotherFound) {
   const MapResult none = cache.map(matrix_product(96, "a"), tiny, {}, {});
   const std::vector<KeyedMapping> news = cache.take_found();
   ASSERT_EQ(news.size(), 2u);
-  EXPECT_EQ(news[0].mapping, cached(found));
+  EXPECT_EQ(news[0].mapping, cached(found, text_of(chip(), {}).roomy));
   EXPECT_EQ(news[1].mapping.reason, none.reason);
   EXPECT_TRUE(cache.take_found().empty());
   other.learn(news);
