@@ -93,6 +93,8 @@ bench: build
 	@build/release/bench/evaluate_bench
 	@echo "== bench: decisions on saved activations, two threads"
 	@build/release/bench/checkpoint_bench
+	@echo "== bench: explore, blocks of MONET's spaces"
+	@/usr/bin/python3 bench/explore_rate.py build/release/monet
 	@echo "== bench: explore on threads and on ranks"
 	@if command -v mpirun >/dev/null; then /usr/bin/python3 bench/explore_ranks.py build/release/monet; else echo "skipped: no mpirun"; fi
 
