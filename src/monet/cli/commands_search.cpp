@@ -61,7 +61,8 @@ std::string alone_text(const ExploreRun& run, const ExploreRequest& request, std
   std::string flags = flags_of(run, candidate);
   const std::vector<search::Axis>& axes = run.problem.exploration->axes();
   for (const auto& [name, words] : command.flags)  // but for those that the point decides
-    if (std::none_of(axes.begin(), axes.end(), [&](const search::Axis& axis) { return "--" + axis.name == name; }))
+    if (std::none_of(axes.begin(), axes.end(),
+                     [&flag = name](const search::Axis& axis) { return "--" + axis.name == flag; }))
       flags += words;
   return fmt::format("\none of them alone: monet evaluate {} --on {}{} --mode {}{}{}\n", model_of(request, workload),
                      run.problem.family->space().chip, flags,
