@@ -293,8 +293,7 @@ std::optional<Query::Amount> Query::amount(std::uint32_t node, std::span<const C
   const std::optional<Amount> left = amount(n.left, row);
   if (!left) return std::nullopt;
   if (n.kind == Kind::Negate) {
-    if (left->exact) return Amount{-left->value, Ratio{-left->exact->numerator, left->exact->denominator}};
-    return Amount{-left->value, std::nullopt};
+    return Amount{-left->value, left->exact ? subtract(Ratio{0, 1}, *left->exact) : std::nullopt};
   }
   const std::optional<Amount> right = amount(n.right, row);
   if (!right || (n.kind == Kind::Divide && right->value == 0)) return std::nullopt;

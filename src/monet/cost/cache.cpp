@@ -66,13 +66,19 @@ void append(std::string& text, const MapOptions& o) {
   for (const auto& [label, quirk] : kQuirkNames) text += fmt::format("quirk {} {}\n", label, o.quirks.*quirk);
 }
 
+constexpr double kUsualBits = 64;  // that elements have at most; of wider ones the sizes of all memories are in the key
+
+bool has_wide_elements(const Layer& layer) {
+  return std::any_of(layer.operands.begin(), layer.operands.end(),
+                     [](const Operand& o) { return std::max(o.bits, o.partial_bits) > kUsualBits; });
+}
+
 // Whether everything that could be unrolled at once fits: then the size is asked about tiles only.
 bool is_roomy(const hardware::Core& core, std::size_t m, const MapOptions& options) {
-  constexpr double kMostBits = 64;  // of an element
   if (options.quirks != Quirks{} || !core.array) return false;
   double lanes = 1;
   for (const hardware::ArrayDimension& d : core.array->dimensions) lanes *= static_cast<double>(d.size);
-  if (static_cast<double>(core.memories[m].size_bits) < lanes * kMostBits) return false;
+  if (static_cast<double>(core.memories[m].size_bits) < lanes * kUsualBits) return false;
   for (const hardware::Slot slot : core.memories[m].slots)
     for (std::size_t above = m + 1; above < core.memories.size(); ++above)
       if (hardware::holds(core.memories[above], slot)) return false;
@@ -100,9 +106,7 @@ std::vector<double> sizes_of(const hardware::Core& core, const std::vector<std::
   return sizes;
 }
 
-}  // namespace
-
-CoreText text_of(const hardware::Core& core, const MapOptions& options) {
+CoreText text_with(const hardware::Core& core, const MapOptions& options, bool shares_sizes) {
   CoreText out;
   hardware::Hardware chip;
   chip.cores.push_back(core);
@@ -113,16 +117,20 @@ CoreText text_of(const hardware::Core& core, const MapOptions& options) {
   for (std::size_t m = 0; m < bare.memories.size(); ++m) {
     bare.memories[m].area_mm2 = {};
     if (!(options.clock_hz > 0)) bare.memories[m].leakage_mw = {};  // else it is part of energies
-    if (is_roomy(core, m, options)) out.roomy.push_back(m);
+    if (shares_sizes && is_roomy(core, m, options)) out.roomy.push_back(m);
   }
   for (const std::size_t m : out.roomy) bare.memories[m].size_bits = 0;
   out.text = hardware::print(chip);
   return out;
 }
 
+}  // namespace
+
+CoreText text_of(const hardware::Core& core, const MapOptions& options) { return text_with(core, options, true); }
+
 std::string content_key(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                         const MapOptions& options) {
-  return key_of(layer, text_of(core, options), request, options);
+  return key_of(layer, text_with(core, options, !has_wide_elements(layer)), request, options);
 }
 
 // What is known of the key; or nothing, and the caller is to search it and to `settle` it.
@@ -170,6 +178,8 @@ MapResult Cache::map(const Layer& layer, const hardware::Core& core, const Mappi
 
 MapResult Cache::map(const Layer& layer, const hardware::Core& core, const CoreText& text,
                      const MappingRequest& request, const MapOptions& options) {
+  if (!text.roomy.empty() && has_wide_elements(layer))
+    return map(layer, core, text_with(core, options, false), request, options);
   const std::string key = key_of(layer, text, request, options);
   const std::vector<double> sizes = sizes_of(core, text.roomy);
   while (const std::optional<CachedMapping> known = find_or_claim(key, sizes)) {

@@ -205,6 +205,24 @@ TEST(Cache, SizesThatASearchDoesNotTellApartShareIt) {
   EXPECT_EQ(later.searched(), 0u);
 }
 
+// How wide an element is decides what can be unrolled, too, where it is wider than any that is usual.
+TEST(Cache, WideElementsDoNotShareSizes) {
+  Layer layer = matrix_product(96, "a");
+  hardware::Core larger = chip();
+  larger.memories.back().size_bits *= 2;
+  EXPECT_EQ(content_key(layer, chip(), {}, {}), content_key(layer, larger, {}, {}));
+  layer.operands[2].bits = 65;
+  EXPECT_NE(content_key(layer, chip(), {}, {}), content_key(layer, larger, {}, {}));
+  Cache cache;
+  for (const hardware::Core& core : {chip(), larger, chip()}) {
+    const MapResult alone = map_layer(layer, core, {}, {}), found = cache.map(layer, core, {}, {});
+    ASSERT_EQ(found.mapped.has_value(), alone.mapped.has_value());
+    if (!alone.mapped) continue;
+    EXPECT_EQ(found.mapped->order, alone.mapped->order);
+  }
+  EXPECT_EQ(cache.searched(), 2u);
+}
+
 TEST(Cache, LearnsWhatAnotherFound) {
   Cache cache, other;
   cache.map(matrix_product(90, "a"), chip(), {}, {});
