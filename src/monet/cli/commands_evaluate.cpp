@@ -132,9 +132,9 @@ int run_explain_run(const ExplainRunRequest& request, const Output& output) {
 
 int run_demo(const std::string& out, const Output& output) {
   const Clock clock;
-  const std::vector<DemoRow> rows = demo();
-  fmt::print("{}\n", text(rows));
-  const DemoRow& first = rows.front();
+  const Demo shown = demo();
+  fmt::print("{}\n", text(shown));
+  const DemoRow& first = shown.rows.front();
   write_run(out, first.run, first.request, document_of(first.run, first.request, clock));
   // Small ones of the same kind, on numbers: the gradients, and the schedule.
   bool is_right = true;

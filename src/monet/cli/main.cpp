@@ -530,7 +530,8 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
   validate->callback([&] { code = run_validate(validate_request, output); });
 
   std::string demo_out = "out/demo";
-  CLI::App* demo = app.add_subcommand("demo", "two training iterations on two chips; gradients and schedules verified");
+  CLI::App* demo = app.add_subcommand(
+      "demo", "two training iterations on two chips, what less memory costs; gradients and schedules verified");
   demo->add_option("--out", demo_out, "where the first one's report goes")->capture_default_str();
   demo->add_flag("--quiet", output.quiet, "no progress");
   demo->callback([&] { code = run_demo(demo_out, output); });

@@ -68,6 +68,12 @@ std::string batch_flag(const CheckpointRun& run, const CheckpointRequest& reques
 // Of what counts, by CheckpointRequest::memory.
 double peak_of(const CheckpointRun& run, const CheckpointRequest& request, const search::Figures& figures);
 
+// Some points, each beside everything kept.
+std::string table_text(const CheckpointRun& run, const CheckpointRequest& request,
+                       const std::vector<std::uint32_t>& points);
+// No more than so many of them, evenly, the first and the last among them.
+std::vector<std::uint32_t> spread(const std::vector<std::uint32_t>& points, std::size_t most);
+
 std::string text(const CheckpointRun& run, const CheckpointRequest& request);
 std::string csv(const CheckpointRun& run);
 Json json(const CheckpointRun& run, const CheckpointRequest& request);

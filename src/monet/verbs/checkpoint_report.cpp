@@ -47,14 +47,6 @@ std::string decision_text(const CheckpointRun& run, const solve::Choices& decisi
   return out;
 }
 
-// As many of the front as fit a screen, its ends among them.
-std::vector<std::uint32_t> shown(const std::vector<std::uint32_t>& front) {
-  if (front.size() <= kRowsShown) return front;
-  std::vector<std::uint32_t> out;
-  for (std::size_t i = 0; i < kRowsShown; ++i) out.push_back(front[i * (front.size() - 1) / (kRowsShown - 1)]);
-  return out;
-}
-
 std::vector<std::string> row_of(const CheckpointRun& run, const CheckpointRequest& request, std::string name,
                                 const CheckpointPoint& p) {
   const Figures& f = p.figures;
@@ -71,6 +63,14 @@ std::vector<std::string> row_of(const CheckpointRun& run, const CheckpointReques
                          energy_text(energy_of(f)), all != nullptr ? change(energy_of(f), energy_of(*all)) : "",
                          decision_text(run, p.decision)});
   return row;
+}
+
+Table table_of(const CheckpointRun& run, const CheckpointRequest& request) {
+  const std::vector<search::Axis>& axes = run.problem->axes();
+  const bool by_sample = !axes.empty() && axes.front().name == "batch";
+  return Table({"point", request.memory == "total" ? "peak" : "peak in " + request.memory, "",
+                by_sample ? "latency a sample" : "latency", "", by_sample ? "energy a sample" : "energy", "",
+                axes.empty() ? "saved activations" : "saved activations; ways"});
 }
 
 std::string end_text(const CheckpointRun& run, const CheckpointRequest& request) {
@@ -115,6 +115,20 @@ std::string fit_text(const CheckpointRun& run, const CheckpointRequest& request)
 
 }  // namespace
 
+std::vector<std::uint32_t> spread(const std::vector<std::uint32_t>& points, std::size_t most) {
+  if (points.size() <= most) return points;
+  std::vector<std::uint32_t> out;
+  for (std::size_t i = 0; i < most; ++i) out.push_back(points[i * (points.size() - 1) / (most - 1)]);
+  return out;
+}
+
+std::string table_text(const CheckpointRun& run, const CheckpointRequest& request,
+                       const std::vector<std::uint32_t>& points) {
+  Table table = table_of(run, request);
+  for (const std::uint32_t i : points) table.row(row_of(run, request, std::to_string(i), run.found.points[i]));
+  return table.text("  ");
+}
+
 std::string text(const CheckpointRun& run, const CheckpointRequest& request) {
   double decided = 0;
   for (const search::SavedActivation& a : run.problem->activations()) decided += a.bytes;
@@ -123,11 +137,7 @@ std::string text(const CheckpointRun& run, const CheckpointRequest& request) {
                   run.loaded->hardware.name, run.problem->activations().size(), byte_count(decided),
                   byte_count(run.problem->saved_bytes()));
   out += end_text(run, request) + "\n";
-  const std::vector<search::Axis>& axes = run.problem->axes();
-  const bool by_sample = !axes.empty() && axes.front().name == "batch";
-  Table table({"point", request.memory == "total" ? "peak" : "peak in " + request.memory, "",
-               by_sample ? "latency a sample" : "latency", "", by_sample ? "energy a sample" : "energy", "",
-               axes.empty() ? "saved activations" : "saved activations; ways"});
+  Table table = table_of(run, request);
   const bool by_name = request.strategy != "nsga2" && request.strategy != "exhaustive";
   const auto index_of = [&](const solve::Choices& decision) {
     for (std::uint32_t i = 0; i < run.found.points.size(); ++i)
@@ -146,7 +156,7 @@ std::string text(const CheckpointRun& run, const CheckpointRequest& request) {
       if (const auto i = index_of(b.decision))
         table.row(row_of(run, request, b.words.empty() ? b.name : b.name + " " + b.words, run.found.points[*i]));
   } else {
-    for (const std::uint32_t i : shown(run.found.front))
+    for (const std::uint32_t i : spread(run.found.front, kRowsShown))
       table.row(row_of(run, request, std::to_string(i), run.found.points[i]));
   }
   const bool is_none = std::none_of(run.found.points.begin(), run.found.points.end(),

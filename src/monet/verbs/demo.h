@@ -2,12 +2,13 @@
 #include <string>
 #include <vector>
 
+#include "monet/verbs/checkpoint.h"
 #include "monet/verbs/evaluate.h"
 
 namespace monet {
 
 // What MONET shows who asks for nothing in particular: one training iteration of two models on two chips, with
-// operators fused and one after the other.
+// operators fused and one after the other; and what less memory would cost one of them.
 
 struct DemoRow {
   EvaluateRequest request{};
@@ -15,7 +16,13 @@ struct DemoRow {
   EvaluateRun run{};
 };
 
-std::vector<DemoRow> demo();
-std::string text(const std::vector<DemoRow>& rows);
+struct Demo {
+  std::vector<DemoRow> rows{};
+  CheckpointRequest question{};
+  CheckpointRun answer{};
+};
+
+Demo demo();
+std::string text(const Demo& demo);
 
 }  // namespace monet
