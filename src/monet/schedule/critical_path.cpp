@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "monet/base/sort.h"
 #include "monet/schedule/evaluation.h"
 
 namespace monet::schedule {
@@ -35,8 +36,7 @@ std::vector<PathStep> critical_path(const Timeline& timeline) {
   by_end.reserve(timeline.tiles.size() + timeline.transfers.size());
   for (const TileTime& t : timeline.tiles) by_end.push_back({t.end, static_cast<std::uint32_t>(by_end.size())});
   for (const Transfer& t : timeline.transfers) by_end.push_back({t.end, static_cast<std::uint32_t>(by_end.size())});
-  std::sort(by_end.begin(), by_end.end(),
-            [](const End& a, const End& b) { return a.time != b.time ? a.time < b.time : a.event < b.event; });
+  sort_by_number(by_end, [](const End& e) { return e.time; });
   std::vector<PathStep> path;
   if (by_end.empty()) return path;
   double cursor = timeline.cycles;

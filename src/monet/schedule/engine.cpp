@@ -272,7 +272,8 @@ bool Engine::settle(BlockId b, double now) {
       drop_copy(b, c);
     c = next;
   }
-  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy) may_leave(b, copies_[c]);
+  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy)
+    if (cost_of_losing(s, copies_[c]) != copies_[c].said) may_leave(b, copies_[c]);
   if (is_dead && s.home_stay != kNever && !block(b).ends_at_home && !block(b).starts_at_home) {
     When last = s.home_used;
     const std::uint32_t home = copies_.find(s, machine_.home);

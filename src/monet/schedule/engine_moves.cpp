@@ -46,10 +46,10 @@ std::uint32_t Engine::cost_of_losing(const BlockState& s, const Copy& copy) cons
   return s.copies == 1 ? s.next_use : copy.next_use;
 }
 
-void Engine::may_leave(BlockId b, const Copy& copy) {
+void Engine::may_leave(BlockId b, Copy& copy) {
   if (copy.store == machine_.home) return;
-  const std::uint32_t cost = cost_of_losing(state(b), copy);
-  if (cost != kNever) leavers_[copy.store.index()].add({cost, b, copy.used.time});
+  copy.said = cost_of_losing(state(b), copy);
+  if (copy.said != kNever) leavers_[copy.store.index()].add({copy.said, b, copy.used.time});
 }
 
 std::uint32_t Engine::open_stay(BlockId b, StoreId store, std::int64_t address, double from) {

@@ -25,6 +25,7 @@ struct Copy {
   When available{}, used{};          // the value is there; its last use known so far ends
   std::uint32_t next_use = kNever;   // tile that uses it in this store
   std::uint32_t next_copy = kNever;  // of the same block
+  std::uint32_t said = kNever;       // what losing it costs, as its store was told last
 };
 
 struct BlockState {

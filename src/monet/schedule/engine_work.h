@@ -76,7 +76,7 @@ class Engine {
   void add_copy(BlockId b, StoreId store, std::uint32_t stay, const When& available);
   void drop_copy(BlockId b, std::uint32_t copy);
   std::uint32_t cost_of_losing(const BlockState& s, const Copy& copy) const;
-  void may_leave(BlockId b, const Copy& copy);
+  void may_leave(BlockId b, Copy& copy);
 
   const Problem& p_;
   const Machine& machine_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "monet/base/sort.h"
 #include "monet/schedule/evaluation.h"
 
 namespace monet::schedule {
@@ -31,7 +32,7 @@ std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const T
         std::max(store.highest_address, stay.address + tiled.problem.blocks[stay.block.index()].bytes);
   }
   // Those of one time count as one, in any order: bytes are whole numbers.
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.time < b.time; });
+  sort_by_number(changes, [](const Change& c) { return c.time; });
   std::vector<ByUse> now(stores.size());
   std::vector<bool> is_changed(stores.size(), false);
   std::vector<std::uint32_t> changed;
