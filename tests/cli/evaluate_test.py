@@ -16,7 +16,83 @@ MODEL = "mlp"
 CHIP = "tpu_like_quad_core"
 
 
+# An array that keeps some operands in a buffer; the others come from the DRAM and go there while it works.
+SLOTS_AT_HOME = """monet: hardware
+name: slots
+node: 28 nm
+clock: 500 MHz
+cores:
+  array:
+    count: {count}
+    array: {{dimensions: {{D1: 32, D2: 32}}, mac_energy: 0.04 pJ}}
+    memories:
+      inputs: {{kind: register, size: 4 B, holds: [input], serves: [D1], bits_per_cycle: 32, read_energy: 0.02 pJ, write_energy: 0.02 pJ}}
+      weights: {{kind: register, size: 128 B, holds: [weight], serves: [], bits_per_cycle: 32, read_energy: 0.1 pJ, write_energy: 0.1 pJ}}
+      sums: {{kind: register, size: 4 B, holds: [output], serves: [], bits_per_cycle: 32, read_energy: 0.02 pJ, write_energy: 0.02 pJ}}
+{buffer}    unrolling: {{D1: {{K: 32}}, D2: {{C: 32}}}}
+  mem:
+    memories:
+      dram: {{kind: dram, size: 1 GiB, holds: all, bits_per_cycle: 64, read_energy: 700 pJ, write_energy: 750 pJ}}
+offchip: mem
+links:
+  - {{bus: all, bits_per_cycle: 64, energy: 1 pJ/bit}}
+"""
+BUFFER = "      buffer: {{size: 2 MiB, holds: [{}], bits_per_cycle: 2048, read_energy: 400 pJ, write_energy: 400 pJ}}\n"
+
+
 class Evaluations(Commands):
+    def test_cores_that_keep_nothing_share_the_dram(self):
+        model = ("mlp:in=1024,hidden=1024,layers=1", "--batch", "4", "--mode", "inference", "--on", "chip.yaml")
+        cycles = []
+        for count in (1, 2):
+            self.write("chip.yaml", SLOTS_AT_HOME.format(count=count, buffer=""))
+            r = self.result("evaluate", *model)
+            weights = sum(t["offchip_read_bytes"] for t in r["tensors"] if t["category"] == "weights")
+            self.assertGreaterEqual(weights, 4 * 1024 * 1024)
+            self.assertGreater(r["energy_breakdown_pj"]["link"], 0)
+            self.assertGreaterEqual(r["latency_cycles"], weights / 8)
+            cycles.append(r["latency_cycles"])
+        self.assertGreater(cycles[1], 0.95 * cycles[0])
+
+    def test_what_is_updated_in_place_is_counted_by_the_way_it_takes(self):
+        size = 4 * 512 * 512
+        for held in ("input, weight", "weight, output", "input, weight, output"):
+            self.write("chip.yaml", SLOTS_AT_HOME.format(count=1, buffer=BUFFER.format(held)))
+            r = self.result("evaluate", "mlp:in=512,hidden=512,layers=1", "--on", "chip.yaml", "--optimizer", "sgd",
+                            "--precision", "fp32", "--batch", "8")
+            weight, = (t for t in r["tensors"] if t["name"] == "layers.0.weight")
+            self.assertEqual(weight["offchip_written_bytes"], size, held)
+            self.assertGreaterEqual(weight["offchip_read_bytes"], size, held)  # it may stay on the chip from its first use on
+            self.assertLessEqual(weight["offchip_read_bytes"], 2 * size, held)
+            change, = (t for t in r["tensors"] if t["name"] == "layers.0.weight.update.change")
+            self.assertLessEqual(change["offchip_read_bytes"], size, held)
+
+    def test_off_chip_bandwidth_reaches_operands_without_a_buffer(self):
+        points = self.result("sweep", "mlp:in=1024,hidden=1024,layers=1", "--on", "tpu_like", "--mode", "inference", "--vary",
+                             "offchip_bandwidth=1,4")["points"]
+        self.assertLess(points[1]["latency_cycles"], 0.3 * points[0]["latency_cycles"])
+
+    def test_every_iteration_has_data_of_its_own_and_a_tensor_is_as_large_as_in_one(self):
+        one, three = ({t["name"]: t for t in self.result("evaluate", MODEL, "--on", CHIP, "--iterations", n)["tensors"]}
+                      for n in ("1", "3"))
+        for name, tensor in three.items():
+            self.assertEqual(tensor["bytes"], one[name]["bytes"], name)
+        for name in ("input", "labels"):
+            self.assertEqual(three[name]["offchip_read_bytes"], 3 * one[name]["offchip_read_bytes"], name)
+
+    def test_cores_use_what_is_neither_links_nor_off_chip_nor_leakage(self):
+        r = self.result("evaluate", MODEL, "--on", CHIP)
+        parts = r["energy_breakdown_pj"]
+        self.assertAlmostEqual(sum(r["energy_by_core_pj"].values()) / (parts["compute"] + sum(parts["memory"].values())), 1)
+
+    def test_plans_of_too_many_parts_are_not_possible_and_say_so(self):
+        self.write("parts.yaml", "monet: plan\nnodes:\n  layers.0: {tiles: {K: 16384}}\n  layers.0.act: {tiles: {A1: 16384}}\n"
+                                 "  layers.1: {tiles: {K: 16384}}\n")
+        done = self.run_monet("evaluate", "mlp:in=1,hidden=16384,layers=1,classes=16384", "--on", "fusemax", "--mode", "inference",
+                              "--plan", "parts.yaml")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"parts of tensors", done.stdout)
+
     def test_totals_are_the_sums_of_their_parts(self):
         for mode in ("training", "inference"):
             r = self.result("evaluate", MODEL, "--on", CHIP, "--mode", mode)

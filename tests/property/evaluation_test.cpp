@@ -182,6 +182,8 @@ class EvaluationCheck {
             fmt::format("energy by use, {}, is all but computing and leakage, {}", sum(e_.energy_by_use),
                         total - e_.energy.compute - e_.energy.leakage));
     require(is_not_below(e_.energy.compute + memory, sum(e_.energy_by_core)), "cores use what computes and stores");
+    if (e_.energy.offchip > 0)  // else the home's energy, nobody's, is among that of memories
+      require(is_near(e_.energy.compute + memory, sum(e_.energy_by_core)), "what computes and stores is a core's");
     require(is_not_below(memory, sum(e_.memory_energy_by_slot)), "operands use what memories use");
     const Compulsory least = compulsory();
     const Store& home = p_.machine.stores[p_.machine.home.index()];

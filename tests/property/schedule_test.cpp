@@ -64,6 +64,7 @@ Problem random_problem(std::uint64_t number) {
       } else {
         route.channels = {ChannelId{static_cast<std::uint32_t>(m.channels.size())}};
         m.channels.push_back({"link", static_cast<double>(1 + draw.below(16))});
+        m.channels.back().is_home_port = (a == 0 || b == 0) && draw.one_in(2);
       }
     }
   // Some stores have a port for all, some one each way; who fills them is not always who reads them.
@@ -114,8 +115,10 @@ Problem random_problem(std::uint64_t number) {
                                        : Access::Read;
       writes = writes || access != Access::Read;
       has_value[b] = true;
-      if (draw.one_in(8) && access != Access::Update)
-        p.flows.push_back({BlockId{b}, access, store, static_cast<double>(p.blocks[b].bytes)});
+      const auto bytes = static_cast<double>(p.blocks[b].bytes);
+      if (draw.one_in(8))
+        p.flows.push_back(
+            {BlockId{b}, access, store, access == Access::Write ? 0 : bytes, access == Access::Read ? 0 : bytes});
       else
         p.uses.push_back({BlockId{b}, store, access});
     }

@@ -78,6 +78,11 @@ class TimelineCheck {
     }
   }
 
+  // Short runs of addresses keep a port of the home for longer.
+  double taken(std::size_t channel, BlockId b, double bytes) const {
+    return p_.machine.channels[channel].is_home_port ? bytes / p_.blocks[b.index()].efficiency : bytes;
+  }
+
   void channels() {
     for (std::size_t c = 0; c < p_.machine.channels.size(); ++c) {
       std::map<double, double> change;
@@ -95,19 +100,25 @@ class TimelineCheck {
         if (x.passed <= x.start ||
             std::find(route.begin(), route.end(), ChannelId{static_cast<std::uint32_t>(c)}) == route.end())
           continue;
-        const double rate = static_cast<double>(p_.blocks[x.block.index()].bytes) / (x.passed - x.start);
+        const double rate =
+            taken(c, x.block, static_cast<double>(p_.blocks[x.block.index()].bytes)) / (x.passed - x.start);
         change[x.start] += rate;
         change[x.passed] -= rate;
       }
       for (std::size_t i = 0; i < p_.tiles.size(); ++i)
         for (std::uint32_t k = 0; k < p_.tiles[i].flows; ++k) {
           const Flow& flow = p_.flows[p_.tiles[i].first_flow + k];
-          const auto& route = flow.access == Access::Write ? p_.machine.route(flow.store, p_.machine.home).channels
-                                                           : p_.machine.route(p_.machine.home, flow.store).channels;
-          if (std::find(route.begin(), route.end(), ChannelId{static_cast<std::uint32_t>(c)}) == route.end()) continue;
-          const double rate = flow.bytes / (t_.tiles[i].end - t_.tiles[i].start);
-          change[t_.tiles[i].start] += rate;
-          change[t_.tiles[i].end] -= rate;
+          for (const bool goes_out : {false, true}) {
+            const auto& route = goes_out ? p_.machine.route(flow.store, p_.machine.home).channels
+                                         : p_.machine.route(p_.machine.home, flow.store).channels;
+            const double bytes = goes_out ? flow.out : flow.in;
+            if (bytes == 0 ||
+                std::find(route.begin(), route.end(), ChannelId{static_cast<std::uint32_t>(c)}) == route.end())
+              continue;
+            const double rate = taken(c, flow.block, bytes) / (t_.tiles[i].end - t_.tiles[i].start);
+            change[t_.tiles[i].start] += rate;
+            change[t_.tiles[i].end] -= rate;
+          }
         }
       double used = 0;
       for (const auto& [time, by] : change)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <map>
@@ -95,6 +96,8 @@ class Builder {
       out.stores[static_cast<std::size_t>(slot)] = top == nullptr ? machine().home : add_store(id, *top, made);
       if (top == nullptr && is_held) at_home.push_back(slot);
     }
+    const auto own = std::find_if(out.stores.begin(), out.stores.end(), [&](StoreId s) { return s != machine().home; });
+    out.gate = own != out.stores.end() ? *own : add_gate(id);
     if (hw_.offchip && !at_home.empty()) out.core = hardware::with_offchip(hw_, id);
     keep_home_for(id, at_home, out.core);
     if (out.core.array) out.array = add_unit(hw_[id].name);
@@ -120,6 +123,15 @@ class Builder {
   UnitId add_unit(std::string name) {
     machine().units.push_back({std::move(name)});
     return UnitId{static_cast<std::uint32_t>(machine().units.size() - 1)};
+  }
+
+  // A core that keeps nothing still has a place on the links: a store of no bytes.
+  StoreId add_gate(CoreId id) {
+    const StoreId store{static_cast<std::uint32_t>(machine().stores.size())};
+    machine().stores.push_back(
+        {.name = hw_[id].name, .bytes_per_cycle = machine().stores[machine().home.index()].bytes_per_cycle});
+    owners_[store.index()] = {id};
+    return store;
   }
 
   // Cores that share their highest memories share the store.
@@ -190,6 +202,7 @@ class Builder {
     }
     for (const Port& port : home_->ports) {
       const ChannelId channel = add_channel(home_->name + "." + port.name, bytes_per_cycle(port), 0);
+      machine().channels[channel.index()].is_home_port = true;
       if (port.kind != PortKind::Write) home_reads_.push_back(channel);
       if (port.kind != PortKind::Read) home_writes_.push_back(channel);
     }
@@ -290,7 +303,7 @@ class Builder {
         route = {true, std::move(*best)};
       }
     for (const CoreOnChip& core : chip_.cores)
-      for (const StoreId store : core.stores)
+      for (const StoreId store : {core.stores[0], core.stores[1], core.stores[2], core.gate})
         if (store != machine().home &&
             (!machine().route(machine().home, store).exists || !machine().route(store, machine().home).exists))
           fail(fmt::format("there is no way from {} to {}", machine().stores[store.index()].name, home_->name),
@@ -336,16 +349,27 @@ void scale(Chip& chip, const ChipScale& factors) {
       m.stores[s].bytes = static_cast<std::int64_t>(static_cast<double>(m.stores[s].bytes) * factors.onchip_memory);
     }
   }
-  // The cost model sees the same memories.
-  if (factors.onchip_memory == 1) return;
-  for (CoreOnChip& core : chip.cores)
+  // The cost model sees the same memories: the home, too, where a slot has no other.
+  for (CoreOnChip& core : chip.cores) {
+    const Memory* home = nullptr;
     for (const Slot slot : hardware::kSlots) {
-      if (chip.machine.home == core.stores[static_cast<std::size_t>(slot)]) continue;
+      const StoreId store = core.stores[static_cast<std::size_t>(slot)];
       Memory* top = nullptr;
       for (Memory& memory : core.core.memories)
         if (holds(memory, slot)) top = &memory;
-      if (top != nullptr) top->size_bits = 8 * m.stores[core.stores[static_cast<std::size_t>(slot)].index()].bytes;
+      if (top == nullptr) continue;
+      if (store != m.home) {
+        if (factors.onchip_memory != 1) top->size_bits = 8 * m.stores[store.index()].bytes;
+        continue;
+      }
+      if (top == home) continue;
+      home = top;
+      for (Port& port : top->ports)
+        for (std::int64_t* bits : {&port.min_bits_per_cycle, &port.max_bits_per_cycle})
+          if (*bits > 0)
+            *bits = std::max<std::int64_t>(1, std::llround(static_cast<double>(*bits) * factors.offchip_bandwidth));
     }
+  }
 }
 
 double offchip_efficiency(const Hardware& hardware, std::int64_t burst_bytes, bool has_gaps) {

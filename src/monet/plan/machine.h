@@ -32,6 +32,7 @@ struct Channel {
   std::string name{};
   double bytes_per_cycle = 0;
   double pj_per_byte = 0;
+  bool is_home_port = false;  // short runs of addresses keep it busy for longer than their bytes take
   bool operator==(const Channel&) const = default;
 };
 
@@ -87,6 +88,7 @@ struct CoreOnChip {
   std::optional<UnitId> array{}, vector{};  // a core without a vector unit does such work on its array, if it has one
   std::vector<CorePort> ports{};            // of its stores
   std::optional<StoreId> lanes{};           // results in the registers of its array (lanes.h)
+  StoreId gate{};                           // at whose routes what flows between the home and the core passes
 };
 
 struct Chip {

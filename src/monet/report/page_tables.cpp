@@ -52,11 +52,12 @@ bool flows_decide(const PageInput& in, std::uint32_t tile) {
   std::map<std::uint32_t, double> bytes;
   for (std::uint32_t f = 0; f < p.tiles[tile].flows; ++f) {
     const schedule::Flow& flow = p.flows[p.tiles[tile].first_flow + f];
-    const bool comes = flow.access == schedule::Access::Read;
-    const auto& route =
-        comes ? p.machine.route(p.machine.home, flow.store) : p.machine.route(flow.store, p.machine.home);
-    for (const plan::ChannelId c : route.channels)
-      bytes[c.value] += flow.bytes / p.blocks[flow.block.index()].efficiency;
+    for (const bool comes : {true, false}) {
+      const auto& route =
+          comes ? p.machine.route(p.machine.home, flow.store) : p.machine.route(flow.store, p.machine.home);
+      for (const plan::ChannelId c : route.channels)
+        bytes[c.value] += (comes ? flow.in : flow.out) / p.blocks[flow.block.index()].efficiency;
+    }
   }
   return std::any_of(bytes.begin(), bytes.end(), [&](const auto& entry) {
     return entry.second >= 0.95 * cycles * p.machine.channels[entry.first].bytes_per_cycle;

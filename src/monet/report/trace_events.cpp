@@ -58,15 +58,18 @@ Moves moves_of(const Evaluation& e) {
   for (std::uint32_t i = 0; i < p.tiles.size(); ++i)
     for (std::uint32_t f = 0; f < p.tiles[i].flows; ++f) {
       const schedule::Flow& flow = p.flows[p.tiles[i].first_flow + f];
-      const bool comes = flow.access == schedule::Access::Read;
-      out.moves.push_back({.kind = MoveKind::Flow,
-                           .tensor = e.tiled.blocks[flow.block.index()].tensor,
-                           .from = comes ? home : flow.store,
-                           .to = comes ? flow.store : home,
-                           .tile = i,
-                           .bytes = flow.bytes,
-                           .start = e.timeline.tiles[i].start,
-                           .end = e.timeline.tiles[i].end});
+      for (const bool comes : {true, false}) {
+        const double bytes = comes ? flow.in : flow.out;
+        if (!(bytes > 0)) continue;
+        out.moves.push_back({.kind = MoveKind::Flow,
+                             .tensor = e.tiled.blocks[flow.block.index()].tensor,
+                             .from = comes ? home : flow.store,
+                             .to = comes ? flow.store : home,
+                             .tile = i,
+                             .bytes = bytes,
+                             .start = e.timeline.tiles[i].start,
+                             .end = e.timeline.tiles[i].end});
+      }
     }
   return out;
 }

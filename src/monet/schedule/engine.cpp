@@ -22,7 +22,8 @@ Engine::Engine(const Problem& p)
       leavers_(machine_.stores.size()),
       channels_(machine_.channels.size()),
       ports_(machine_.ports.size()),
-      route_rates_(machine_.routes.size(), 0),
+      route_rates_(machine_.routes.size(), kForever),
+      home_rates_(machine_.routes.size(), kForever),
       unit_free_(machine_.units.size()),
       unit_began_(machine_.units.size(), std::deque<double>(static_cast<std::size_t>(p.prefetch), 0.0)),
       unit_last_(machine_.units.size(), 0),
@@ -31,10 +32,14 @@ Engine::Engine(const Problem& p)
   for (std::uint32_t s = 0; s < stores; ++s)
     spaces_.emplace_back(machine_.stores[s].bytes, StoreId{s} != machine_.home);
   for (std::size_t i = 0; i < route_rates_.size(); ++i) {
-    route_rates_[i] =
-        std::min(machine_.stores[i / stores].bytes_per_cycle, machine_.stores[i % stores].bytes_per_cycle);
-    for (const ChannelId c : machine_.routes[i].channels)
-      route_rates_[i] = std::min(route_rates_[i], machine_.channels[c.index()].bytes_per_cycle);
+    for (const std::size_t s : {i / stores, i % stores}) {
+      double& rate = s == machine_.home.index() ? home_rates_[i] : route_rates_[i];
+      rate = std::min(rate, machine_.stores[s].bytes_per_cycle);
+    }
+    for (const ChannelId c : machine_.routes[i].channels) {
+      double& rate = machine_.channels[c.index()].is_home_port ? home_rates_[i] : route_rates_[i];
+      rate = std::min(rate, machine_.channels[c.index()].bytes_per_cycle);
+    }
   }
   for (std::uint32_t b = 0; b < p.blocks.size(); ++b) state_[b].next_use = uses_.first(BlockId{b});
   std::vector<bool> is_known(machine_.units.size() * stores, false);
@@ -113,17 +118,21 @@ bool Engine::find_flows(const Tile& tile, double earliest, When& ready, double& 
       ready.at_least(spot->time, cause_of(spot->freed_by));
       s.home_stay = open_stay(flow.block, machine_.home, spot->address, spot->time);
     }
-    const bool goes_out = flow.access == Access::Write;
-    const Route& route =
-        goes_out ? machine_.route(flow.store, machine_.home) : machine_.route(machine_.home, flow.store);
-    const double bytes = flow.bytes / block(flow.block).efficiency;
-    cycles = std::max(cycles, std::ceil(bytes / machine_.stores[machine_.home.index()].bytes_per_cycle - 1e-9));
-    for (const ChannelId c : route.channels) {
-      const auto at = std::find_if(demands_.begin(), demands_.end(), [&](const Demand& d) { return d.channel == c; });
-      if (at == demands_.end())
-        demands_.push_back({c, bytes});
-      else
-        at->bytes += bytes;
+    for (const bool goes_out : {false, true}) {
+      const double passes = goes_out ? flow.out : flow.in;
+      if (!(passes > 0)) continue;
+      const double home = machine_.stores[machine_.home.index()].bytes_per_cycle * block(flow.block).efficiency;
+      cycles = std::max(cycles, std::ceil(passes / home - 1e-9));
+      for (const ChannelId c :
+           (goes_out ? machine_.route(flow.store, machine_.home) : machine_.route(machine_.home, flow.store))
+               .channels) {
+        const double bytes = taken_of(c, flow.block, passes);
+        const auto at = std::find_if(demands_.begin(), demands_.end(), [&](const Demand& d) { return d.channel == c; });
+        if (at == demands_.end())
+          demands_.push_back({c, bytes});
+        else
+          at->bytes += bytes;
+      }
     }
   }
   for (const Demand& d : demands_)

@@ -90,8 +90,8 @@ double Engine::through_ports(BlockId b, StoreId from, StoreId to, double start, 
 
 // Bytes a cycle at which a block goes from one store to another.
 double Engine::rate_of(BlockId b, StoreId from, StoreId to) const {
-  const double rate = route_rates_[from.index() * machine_.stores.size() + to.index()];
-  return from == machine_.home || to == machine_.home ? rate * block(b).efficiency : rate;
+  const std::size_t route = from.index() * machine_.stores.size() + to.index();
+  return std::min(route_rates_[route], home_rates_[route] * block(b).efficiency);
 }
 
 // The first time at which every channel of the way is free, and who was in it before.
@@ -103,8 +103,8 @@ Engine::Fetch Engine::window(BlockId b, const Copy& from, StoreId to, const When
   if (duration > 0)
     for (std::size_t agreed = 0, k = 0; agreed < route.channels.size(); k = k + 1 < route.channels.size() ? k + 1 : 0) {
       const ChannelId c = route.channels[k];
-      const ChannelTime::Start found =
-          channels_[c.index()].free_from(rate, machine_.channels[c.index()].bytes_per_cycle, duration, start.time);
+      const ChannelTime::Start found = channels_[c.index()].free_from(
+          taken_of(c, b, rate), machine_.channels[c.index()].bytes_per_cycle, duration, start.time);
       agreed = found.time == start.time ? agreed + 1 : 1;
       if (found.time != start.time) start = {found.time, cause_on_channel(found.freed_by)};
     }
@@ -124,7 +124,7 @@ std::uint32_t Engine::move(BlockId b, const Fetch& fetch, std::uint32_t stay, Pu
     if (is_own) {
       const double rate = static_cast<double>(block(b).bytes) / (fetch.passed - fetch.start);
       for (const ChannelId c : machine_.route(fetch.from, to).channels)
-        channels_[c.index()].occupy(fetch.start, fetch.passed, rate, tag_of(cause));
+        channels_[c.index()].occupy(fetch.start, fetch.passed, taken_of(c, b, rate), tag_of(cause));
       if (drain) ports_[drain->index()].take(fetch.start, port_cycles(b, *drain), tag_of(cause));
     }
     if (fill && (fill != drain || !is_own))

@@ -42,6 +42,10 @@ class Engine {
   double cycles_at(double rate, BlockId b) const {
     return std::ceil(static_cast<double>(block(b).bytes) / rate - 1e-9);
   }
+  // What a block that passes at a rate takes of a channel.
+  double taken_of(ChannelId c, BlockId b, double rate) const {
+    return machine_.channels[c.index()].is_home_port ? rate / block(b).efficiency : rate;
+  }
   bool stays(BlockId b) const { return state(b).needed_by == now_; }
 
   // Tiles.
@@ -87,7 +91,8 @@ class Engine {
   std::vector<Leavers> leavers_;  // by store
   std::vector<ChannelTime> channels_;
   std::vector<PortTime> ports_;
-  std::vector<double> route_rates_;  // bytes a cycle, as Machine::routes
+  std::vector<double> route_rates_,
+      home_rates_;  // bytes a cycle, as Machine::routes: but for the home, and of the home
   std::vector<When> unit_free_;
   std::vector<std::deque<double>> unit_began_;     // its last tiles, as many as are fetched for ahead
   std::vector<std::uint32_t> unit_last_;           // tile

@@ -156,21 +156,23 @@ class Accounts {
 
   void add_flow(std::uint32_t tile, std::uint32_t index) {
     const Flow& flow = p_.flows[index];
-    const bool is_read = flow.access == Access::Read;
-    const Route& route =
-        is_read ? machine_.route(machine_.home, flow.store) : machine_.route(flow.store, machine_.home);
-    for (const ChannelId c : route.channels) e_.channel_bytes[c.index()] += flow.bytes;
-    count_home(tile, flow.block, flow.bytes, is_read);
-    double pj = 0;
-    for (const ChannelId c : route.channels) pj += flow.bytes * machine_.channels[c.index()].pj_per_byte;
-    e_.energy.link += pj;
-    double home_pj = 0;
-    if (e_.tiled.flow_is_extra[index]) {
-      const Store& home = machine_.stores[machine_.home.index()];
-      home_pj = flow.bytes * (is_read ? home.read_pj_per_byte : home.write_pj_per_byte);
+    const Store& home = machine_.stores[machine_.home.index()];
+    for (const bool is_read : {true, false}) {
+      const double bytes = is_read ? flow.in : flow.out;
+      if (!(bytes > 0)) continue;
+      double link = 0;
+      for (const ChannelId c :
+           (is_read ? machine_.route(machine_.home, flow.store) : machine_.route(flow.store, machine_.home)).channels) {
+        e_.channel_bytes[c.index()] += bytes;
+        link += bytes * machine_.channels[c.index()].pj_per_byte;
+      }
+      count_home(tile, flow.block, bytes, is_read);
+      e_.energy.link += link;
+      const bool is_extra = is_read ? e_.tiled.flow_is_extra[index].in : e_.tiled.flow_is_extra[index].out;
+      const double home_pj = is_extra ? bytes * (is_read ? home.read_pj_per_byte : home.write_pj_per_byte) : 0;
       add_home_energy(home_pj);
+      book(tile, flow.block, link + home_pj);
     }
-    book(tile, flow.block, pj + home_pj);
   }
 
   void count_home(std::uint32_t tile, BlockId block, double bytes, bool is_read) {
@@ -217,6 +219,7 @@ class Accounts {
     if (t.to != machine_.home) e_.stores[t.to.index()].bytes_in += bytes;
     e_.energy.link += link;
     add_home_energy(offchip);
+    e_.energy_by_core[e_.tiled.tiles[t.tile.index()].core] += memory;
     book(t.tile.value, t.block, link + offchip + memory);
   }
 
@@ -245,9 +248,9 @@ class Accounts {
     const std::size_t stores = machine_.stores.size();
     constexpr double kNowhere = -1;
     std::vector<double> where(in_.graph.tensors.size() * stores, kNowhere);  // byte-cycles, by tensor and store
-    for (const Block& block : p_.blocks) {
-      const BlockInfo& info = e_.tiled.blocks[static_cast<std::size_t>(&block - p_.blocks.data())];
-      if (!info.is_sum) e_.tensors[info.tensor.index()].bytes += static_cast<double>(block.bytes);
+    for (std::uint32_t b = 0; b < e_.tiled.blocks_of_iteration; ++b) {
+      const BlockInfo& info = e_.tiled.blocks[b];
+      if (!info.is_sum) e_.tensors[info.tensor.index()].bytes += static_cast<double>(p_.blocks[b].bytes);
     }
     for (const Stay& stay : e_.timeline.stays) {
       const BlockInfo& info = e_.tiled.blocks[stay.block.index()];

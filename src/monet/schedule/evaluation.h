@@ -85,7 +85,8 @@ struct Evaluation {
   std::vector<double> iteration_ends{};  // when the last tile of each iteration ends
   Energy energy{};
   ByPhase energy_by_phase{}, latency_by_phase{}, busy_by_phase{}, macs{}, vector_ops{};
-  std::vector<double> energy_by_core{};              // by Chip::cores; links, off-chip and leakage are nobody's
+  std::vector<double> energy_by_core{};  // by Chip::cores, transfers to those for whose tiles they are; links, off-chip
+                                         // and leakage are nobody's
   std::array<double, 3> memory_energy_by_slot{};     // of the cores' memories, by hardware::Slot, tiles only
   ByUse energy_by_use{};                             // of all that moves or is held for a tensor
   std::vector<StoreUse> stores{};                    // by Machine::stores

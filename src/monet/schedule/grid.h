@@ -19,6 +19,13 @@ class Grid {
 
   std::size_t cells() const { return cells_; }
   Region cell(std::size_t index) const;
+  // Cells of a box.
+  double count(std::span<const Range> box) const {
+    double product = 1;
+    for (std::size_t a = 0; a < axes_.size(); ++a)
+      product *= static_cast<double>(slot_of(a, box[a].end - 1) + 1 - slot_of(a, box[a].begin));
+    return product;
+  }
   // Calls `visit(cell)` for every cell of a box, in row-major order; beyond the box, if its edges were rounded.
   template <class Visit>
   void for_each(std::span<const Range> box, Visit visit) const {

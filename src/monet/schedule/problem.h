@@ -47,8 +47,8 @@ struct Use {
 struct Flow {
   BlockId block{};
   Access access = Access::Read;
-  StoreId store{};   // at whose routes
-  double bytes = 0;  // in all
+  StoreId store{};         // at whose routes
+  double in = 0, out = 0;  // bytes from the home and to it, in all
   bool operator==(const Flow&) const = default;
 };
 

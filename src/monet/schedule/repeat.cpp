@@ -6,10 +6,13 @@ void repeat(const Graph& graph, std::int64_t iterations, Tiled& tiled) {
   Problem& p = tiled.problem;
   const std::size_t tiles = p.tiles.size(), blocks = p.blocks.size();
   tiled.tiles_of_iteration = static_cast<std::uint32_t>(tiles);
+  tiled.blocks_of_iteration = static_cast<std::uint32_t>(blocks);
   for (std::int64_t k = 1; k < iterations; ++k) {
     std::vector<std::uint32_t> now(blocks);
     for (std::uint32_t b = 0; b < blocks; ++b) {
-      const bool stays = p.blocks[b].starts_at_home && graph[tiled.blocks[b].tensor].category != Category::Input;
+      const Category category = graph[tiled.blocks[b].tensor].category;
+      const bool is_data = category == Category::Input || category == Category::Index;  // other samples each time
+      const bool stays = p.blocks[b].starts_at_home && !is_data;
       now[b] = stays ? b : static_cast<std::uint32_t>(p.blocks.size());
       if (stays) continue;
       p.blocks.push_back(Block(p.blocks[b]));
@@ -29,7 +32,7 @@ void repeat(const Graph& graph, std::int64_t iterations, Tiled& tiled) {
         Flow flow = p.flows[first_flow + i];
         flow.block = BlockId{now[flow.block.index()]};
         p.flows.push_back(flow);
-        tiled.flow_is_extra.push_back(bool(tiled.flow_is_extra[first_flow + i]));
+        tiled.flow_is_extra.push_back(Tiled::Extra(tiled.flow_is_extra[first_flow + i]));
       }
       p.tiles.push_back(tile);
       tiled.tiles.push_back(TileInfo(tiled.tiles[t]));

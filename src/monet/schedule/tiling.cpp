@@ -14,6 +14,7 @@
 #include "monet/schedule/tile_order.h"
 #include "monet/schedule/tiling_boxes.h"
 #include "monet/schedule/tiling_draft.h"
+#include "monet/schedule/tiling_limits.h"
 
 namespace monet::schedule {
 namespace {
@@ -23,8 +24,7 @@ using plan::Facts;
 using plan::NodeChoice;
 using plan::OperandFacts;
 
-constexpr double kRoom = 0.5;       // of a store: an operand of which no smaller part can be had flows past
-constexpr double kMostTiles = 2e7;  // the engine alone takes about 0.45 GiB for a million
+constexpr double kRoom = 0.5;  // of a store: an operand of which no smaller part can be had flows past
 constexpr std::size_t kRememberedShapes = 1 << 16;  // of tiles
 
 std::int64_t whole_bytes(double bits) { return static_cast<std::int64_t>(std::ceil(bits / kBitsPerByte - 1e-9)); }
@@ -44,7 +44,7 @@ class Tiler {
   explicit Tiler(const TilingInput& in) : in_(in), graph_(in.graph), chip_(in.chip), kinds_(in.chip) {}
 
   std::variant<Tiled, Infeasible> run() {
-    if (auto reason = too_many()) return std::move(*reason);
+    if (auto reason = too_many_tiles(in_)) return std::move(*reason);
     out_.problem.machine = chip_.machine;
     out_.problem.prefetch = in_.decided.prefetch;
     is_at_lanes_.assign(graph_.tensors.size(), false);
@@ -63,6 +63,7 @@ class Tiler {
       first_tile_.push_back(static_cast<std::uint32_t>(tiles_.size()));
     }
     make_blocks();
+    if (auto reason = too_many_parts(in_.graph, tiles_, pieces_, boxes_, out_.grids)) return std::move(*reason);
     touch_blocks();
     kinds_.price(in_.costs);
     if (auto reason = unpriced()) return std::move(*reason);
@@ -75,26 +76,6 @@ class Tiler {
   }
 
  private:
-  // Before anything is made of them: a plan can ask for more tiles than a machine can hold.
-  std::optional<Infeasible> too_many() const {
-    double all = 0, most = 0;
-    std::size_t worst = 0;
-    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      double count = in_.facts[n].is_view ? 0 : static_cast<double>(in_.iterations);
-      for (const auto* splits : {&in_.decided.nodes[n].across, &in_.decided.nodes[n].tiles})
-        for (const plan::LoopSplit& split : *splits) count *= static_cast<double>(split.parts);
-      all += count;
-      if (count <= most) continue;
-      most = count;
-      worst = n;
-    }
-    if (all <= kMostTiles) return std::nullopt;
-    return Infeasible{
-        .reason = fmt::format("{:.0f} tiles are more than the {:.0f} that are scheduled; {:.0f} of them are of '{}'",
-                              all, kMostTiles, most, graph_.nodes[worst].name),
-        .levers = {"fewer parts in the plan, fewer iterations, or a smaller batch"}};
-  }
-
   // ---- Tiles ----
 
   void draft_node(NodeId id) {
@@ -383,6 +364,7 @@ class Tiler {
           const bool same_place = t.at_lanes || chip_.store(tile.info.core, static_cast<Slot>(other.slot)) ==
                                                     chip_.store(tile.info.core, static_cast<Slot>(t.slot));
           if (same_place || t.writes || other.writes) {
+            if (t.reads) other.read_slot = t.slot;
             if (t.writes) other.slot = t.slot;
             other.reads = other.reads || t.reads;
             other.writes = other.writes || t.writes;
@@ -399,14 +381,15 @@ class Tiler {
         const std::size_t rank = graph_[piece.root].shape.size();
         out_.grids[piece.root.index()].for_each({boxes_.data() + piece.first_range, rank}, [&](std::size_t cell) {
           const bool lanes = is_at_lanes_[piece.root.index()];
-          touch({first + static_cast<std::uint32_t>(cell), piece.slot, piece.reads, piece.writes, piece.flows && !lanes,
-                 lanes});
+          touch({first + static_cast<std::uint32_t>(cell), piece.slot, piece.slot, piece.reads, piece.writes,
+                 piece.flows && !lanes, lanes});
         });
       }
       for (std::uint32_t i = 0; i < tile.sums; ++i) {
         const SumTouch& sum = sum_touches_[tile.first_sum + i];
         const Slot slot = tile.info.is_combination ? Slot::Input : Slot::Output;
-        touch({first_sum_block_ + sum.sum, static_cast<std::uint8_t>(slot), sum.reads, sum.writes, false});
+        const auto place = static_cast<std::uint8_t>(slot);
+        touch({first_sum_block_ + sum.sum, place, place, sum.reads, sum.writes, false});
       }
       tile.touches = static_cast<std::uint32_t>(touches_.size()) - tile.first_touch;
     }
@@ -476,34 +459,46 @@ class Tiler {
               .cycles = kind.cost.cycles,
               .first_use = static_cast<std::uint32_t>(p.uses.size()),
               .first_flow = static_cast<std::uint32_t>(p.flows.size())};
-    const std::optional<StoreId> gate = gate_of(core);
     // Bytes of each slot that is at home, and of what flows in and out: what passes is shared out over its blocks.
     std::array<double, 3> bytes_at_home{};
     std::array<double, 2> bytes_that_flow{};
     const auto touches = std::span(touches_).subspan(drafted.first_touch, drafted.touches);
+    const auto is_at_home = [&](const Touch& t, std::uint8_t slot) {
+      return !t.at_lanes && core.stores[slot] == chip_.machine.home;
+    };
     for (const Touch& t : touches) {
       const auto bytes = static_cast<double>(p.blocks[t.block].bytes);
-      if (!t.at_lanes && core.stores[t.slot] == chip_.machine.home) bytes_at_home[t.slot] += bytes;
+      if (is_at_home(t, t.slot)) bytes_at_home[t.slot] += bytes;
+      if (t.read_slot != t.slot && is_at_home(t, t.read_slot)) bytes_at_home[t.read_slot] += bytes;
       if (t.flows) bytes_that_flow[t.writes] += bytes;
     }
     for (const Touch& t : touches) {
       const StoreId store = t.at_lanes ? *core.lanes : core.stores[t.slot];
       const Access access = !t.writes ? Access::Read : t.reads ? Access::Update : Access::Write;
-      const bool is_at_home = store == chip_.machine.home;
-      if (!t.flows && !(is_at_home && gate)) {
+      const bool is_home = is_at_home(t, t.slot), reads_home = is_at_home(t, t.read_slot);
+      if (!t.flows && !is_home && !reads_home) {
         p.uses.push_back({BlockId{t.block}, store, access});
         continue;
       }
-      double bytes = static_cast<double>(p.blocks[t.block].bytes) * (access == Access::Update ? 2 : 1);
-      if (is_at_home) {
-        const double all = kind.cost.home_reads[t.slot] + kind.cost.home_writes[t.slot];
-        bytes =
-            bytes_at_home[t.slot] > 0 ? all * static_cast<double>(p.blocks[t.block].bytes) / bytes_at_home[t.slot] : 0;
-      } else if (std::holds_alternative<work::LoopNest>(kind.work) || std::get<work::VectorWork>(kind.work).indirect) {
-        bytes *= std::min(1.0, touched_bytes(kind, t) / bytes_that_flow[t.writes]);
-      }
-      p.flows.push_back({BlockId{t.block}, access, is_at_home ? *gate : store, bytes});
-      out_.flow_is_extra.push_back(!is_at_home);
+      // What the cost model moves at home for its slots, or the block itself: old value in, new one out.
+      const auto size = static_cast<double>(p.blocks[t.block].bytes);
+      Flow flow{.block = BlockId{t.block}, .access = access, .store = store == chip_.machine.home ? core.gate : store};
+      Tiled::Extra extra{.in = t.reads && !reads_home, .out = t.writes && !is_home};
+      const auto add_slot = [&](std::uint8_t slot) {
+        const double share = bytes_at_home[slot] > 0 ? size / bytes_at_home[slot] : 0;
+        flow.in += kind.cost.home_reads[slot] * share;
+        flow.out += kind.cost.home_writes[slot] * share;
+      };
+      if (is_home) add_slot(t.slot);
+      if (reads_home && t.read_slot != t.slot) add_slot(t.read_slot);
+      double part = 1;  // of a table: no more than is looked up
+      if (const auto* vector = std::get_if<work::VectorWork>(&kind.work);
+          vector != nullptr && vector->indirect && t.flows)
+        part = std::min(1.0, touched_bytes(kind, t) / bytes_that_flow[t.writes]);
+      if (extra.in) flow.in += size * part;
+      if (extra.out) flow.out += size * part;
+      p.flows.push_back(flow);
+      out_.flow_is_extra.push_back(extra);
     }
     add_demands(info, tile);
     tile.uses = static_cast<std::uint32_t>(p.uses.size()) - tile.first_use;
@@ -537,13 +532,6 @@ class Tiler {
           if (t.writes == (list == &vector->writes))
             most = std::max(most, static_cast<double>(transfer.elements) * bits_per_element(transfer.format));
     return most / kBitsPerByte;
-  }
-
-  // Where what flows between the home and a core's array passes.
-  std::optional<StoreId> gate_of(const plan::CoreOnChip& core) const {
-    for (const StoreId store : core.stores)
-      if (store != chip_.machine.home) return store;
-    return std::nullopt;
   }
 
   void note_kinds() {

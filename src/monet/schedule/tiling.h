@@ -48,9 +48,13 @@ struct Tiled {
   std::vector<Grid> grids{};                 // by tensor; of roots only
   std::vector<std::uint32_t> first_block{};  // by tensor: of the cells of its grid; roots only
   std::vector<std::uint32_t> group{};        // by node
-  // Flows whose energy the tile's own cost does not hold.
-  std::vector<bool> flow_is_extra{};
-  std::uint32_t tiles_of_iteration = 0;  // as many in each, one iteration after the other
+  // Of each flow, in and out: whether the home's energy is not in the tile's own cost.
+  struct Extra {
+    bool in = false, out = false;
+  };
+  std::vector<Extra> flow_is_extra{};
+  std::uint32_t tiles_of_iteration = 0;   // as many in each, one iteration after the other
+  std::uint32_t blocks_of_iteration = 0;  // of the first one; others have some of their own
   std::vector<std::string> notes{};
 };
 

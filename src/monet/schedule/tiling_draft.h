@@ -19,7 +19,8 @@ struct Piece {
 // A block that a tile reads or writes.
 struct Touch {
   std::uint32_t block = 0;
-  std::uint8_t slot = 0;
+  std::uint8_t slot = 0;       // of the write, where it is both
+  std::uint8_t read_slot = 0;  // then
   bool reads = false, writes = false, flows = false;
   bool at_lanes = false;
 };

@@ -40,6 +40,39 @@ TEST(Machine, EveryChipOfTheLibraryHasAHomeThatAllReach) {
   }
 }
 
+TEST(Machine, WhatFlowsToACorePassesTheLinksThoughItKeepsNothing) {
+  for (const std::string& name : hardware::library_names()) {
+    const Chip chip = chip_of(named(name));
+    for (const CoreOnChip& core : chip.cores) {
+      ASSERT_NE(core.gate, chip.machine.home) << name;
+      EXPECT_FALSE(chip.machine.route(chip.machine.home, core.gate).channels.empty()) << name;
+    }
+  }
+  const Chip chip = chip_of(named("snax_mx"));
+  EXPECT_EQ(chip.machine.stores[chip.cores[0].gate.index()].bytes, 0);
+}
+
+TEST(Machine, OffchipBandwidthIsAlsoThatOfOperandsWithoutABuffer) {
+  Chip chip = chip_of(named("tpu_like"));
+  const auto widths = [&] {
+    std::vector<std::int64_t> bits;
+    for (const hardware::Memory& memory : chip.cores[0].core.memories)
+      for (const hardware::Port& port : memory.ports) bits.push_back(port.max_bits_per_cycle);
+    return bits;
+  };
+  const std::vector<std::int64_t> before = widths();
+  scale(chip, {.offchip_bandwidth = 4});
+  const std::vector<std::int64_t> after = widths();
+  std::size_t changed = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (after[i] == before[i]) continue;
+    ++changed;
+    EXPECT_EQ(after[i], 4 * before[i]);
+  }
+  EXPECT_GT(changed, 0u);
+  EXPECT_LT(changed, before.size());
+}
+
 TEST(Machine, SharedMemoriesAreOneStore) {
   const Chip chip = chip_of(named("fusemax"));
   ASSERT_EQ(chip.cores.size(), 2u);

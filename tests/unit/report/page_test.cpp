@@ -174,7 +174,7 @@ TEST(Page, SaysThatAFlowBoundsANode) {
     p.tiles[i].flows = 1;
     p.flows.push_back({.block = schedule::BlockId{0},
                        .store = store,
-                       .bytes = rate * (e.timeline.tiles[i].end - e.timeline.tiles[i].start)});
+                       .in = rate * (e.timeline.tiles[i].end - e.timeline.tiles[i].start)});
   }
   EXPECT_TRUE(has(page_of(e), "flow from and to"));
 }

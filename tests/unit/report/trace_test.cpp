@@ -263,7 +263,7 @@ TEST(Trace, WhatFlowsPastAStoreIsShownAsLongAsItsTile) {
   p.tiles[0].first_flow = static_cast<std::uint32_t>(p.flows.size());
   p.tiles[0].flows = 1;
   const plan::StoreId store = small().chip.cores[e.tiled.tiles[0].core].stores[0];
-  p.flows.push_back({.block = schedule::BlockId{0}, .store = store, .bytes = 12345});
+  p.flows.push_back({.block = schedule::BlockId{0}, .store = store, .in = 12345});
   const Read trace = read(trace_json(small().graph, small().chip, e).json);
   std::size_t found = 0;
   for (const Event& event : trace.events) {

@@ -56,6 +56,28 @@ TEST(EnginePorts, TwoUnitsTakeTurnsWordByWord) {
   EXPECT_EQ(port_cycles(p, t), std::vector<double>{120});
 }
 
+// Short runs of addresses: half of the home's 16 bytes a cycle are reached, and nobody else gets the other half.
+TEST(EngineHome, WhatIsNotReachedIsNotThereForOthers) {
+  Problem p;
+  Machine& m = p.machine;
+  m.stores = {{"home", 1 << 20, 16}, {"a", 1 << 16, kWord}, {"b", 1 << 16, kWord}};
+  m.channels = {{"home.read", 16, 0, true}, {"to a", 16}, {"to b", 4}};
+  m.routes.resize(9);
+  m.routes[1] = {true, {ChannelId{0}, ChannelId{1}}};
+  m.routes[2] = {true, {ChannelId{0}, ChannelId{2}}};
+  m.routes[3] = m.routes[6] = {true, {ChannelId{0}}};
+  m.units = {{"unit a"}, {"unit b"}};
+  for (std::uint32_t u = 0; u < 2; ++u) {
+    p.blocks.push_back({.bytes = 160, .efficiency = 0.5, .starts_at_home = true});
+    p.uses.push_back({BlockId{u}, StoreId{u + 1}, Access::Read});
+    p.tiles.push_back({.unit = UnitId{u}, .cycles = 1, .first_use = u, .uses = 1});
+  }
+  const Timeline t = run(p);
+  EXPECT_EQ(t.transfers[0].end, 20);  // 160 B at 8 a cycle, all of the port
+  EXPECT_EQ(t.transfers[1].start, 20);
+  EXPECT_EQ(t.transfers[1].end, 60);  // the link's 4 a cycle are less than half of the port
+}
+
 TEST(EnginePorts, WhoFitsBesideDoesNotWait) {
   Problem p = machine();
   add(p, 0, 100, 60);
