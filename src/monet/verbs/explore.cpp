@@ -102,6 +102,7 @@ search::Workload workload_of(const ExploreRequest& request, const std::string& m
       one.batch = batch;
       if (mode != "inference") one.recompute = r;
       Prepared prepared = prepare(one);
+      const double samples = static_cast<double>(samples_of(one, prepared));
       if (mode == "training" && !prepared.is_training) refuse("--mode", fmt::format("{} trains nothing", model));
       for (const Diagnostic& warning : prepared.warnings)
         if (std::find(problem.warnings.begin(), problem.warnings.end(), warning) == problem.warnings.end())
@@ -112,7 +113,7 @@ search::Workload workload_of(const ExploreRequest& request, const std::string& m
           problem.inputs.push_back(input);
       out.variants.push_back(
           std::make_unique<search::Subject>(decompose(std::move(prepared.graph), single_works(asked))));
-      out.samples.push_back(static_cast<double>(batch.value_or(1)));
+      out.samples.push_back(samples);
     }
   return out;
 }
