@@ -194,6 +194,14 @@ class Errors(Commands):
                     self.assertIn(f"bad.monet:{where}: error: ", text)
                     self.assertIn(words, text)
 
+    def test_sizes_of_text_graphs_cannot_be_changed(self):
+        self.write("net.monet", TEXT_GRAPH)
+        for flag, value in (("--batch", "8"), ("--microbatches", "2"), ("--dim", "n=2")):
+            for verb in (["graph"], ["verify"], ["evaluate", "--on", "fusemax"]):
+                message = self.refused(verb[0], "net.monet", *verb[1:], flag, value)
+                self.assertIn(f"{flag}: error: ", message)
+                self.assertIn("the sizes it was written with", message)
+
     def test_every_fault_of_a_text_graph_is_reported_at_once(self):
         self.write("bad.monet", TEXT_GRAPH.replace("f32[16,8]", "f33[16,8]").replace("relu(", "rellu("))
         text = self.refused("check", "bad.monet")
