@@ -139,6 +139,19 @@ class Explore(Commands):
         self.assertIn("another question", self.refused(*command("grid", "a", "--resume", "--merge", "c")))
         self.assertIn("results of this question", self.refused(*command("grid", "a")))
 
+    def test_figures_by_sample_say_so(self):
+        headers = ("latency a sample", "energy a sample", "off-chip a sample")
+        said = self.ok("explore", MODEL, "--space", "small.yaml", "--batch", "4")
+        alone = self.ok("explore", MODEL, "--space", "small.yaml")
+        for header in headers:
+            self.assertIn(header, said)
+            self.assertNotIn(header, alone)
+        # Microbatches without a batch are one sample each, for training and for inference.
+        points = self.explored("--microbatches", "4")["result"]["points"]
+        self.assertEqual({4}, {p["samples"] for p in points if p["feasible"]})
+        whole = self.explored("--batch", "4", "--mode", "inference")["result"]["points"]
+        self.assertEqual([p.get("energy_pj") for p in whole], [p.get("energy_pj") for p in points if p["workload"] == "inference"])
+
     def test_chips_of_fronts_are_files(self):
         self.ok("explore", MODEL, "--space", "small.yaml", "--out", "run")
         result = json.loads((self.folder / "run" / "result.json").read_text())["result"]
