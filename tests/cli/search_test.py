@@ -225,6 +225,7 @@ class Checkpoints(Commands):
                                    (("--also", "tiles=none"), "tiles: 'none' is no number from"),
                                    (("--also", "batch=64"), "batch 64 is there already"),
                                    (("--also", "cores=area"), "latency or energy"),
+                                   (("--decide", "keep"), "--decide: error: there is nothing to decide"),
                                    (("--train", "none"), "nothing is trained")):
             self.assertIn(message, self.refused("checkpoint", *self.FEW, "--on", CHIP, *arguments))
 
@@ -364,6 +365,10 @@ class Fusion(Commands):
         self.assertIn("fusion rules, at most 2 nodes a group", self.ok("check", "rules.yaml"))
         self.write("bad.yaml", "monet: fusion_rules\nlimmit: 2\n")
         self.assertIn("bad.yaml:2:1: error: unknown key 'limmit'", self.refused("fuse", MODEL, "--on", CHIP, "--rules", "bad.yaml"))
+        self.write("bad.yaml", "monet: fusion_rules\nkinds: [{of: [matml], most: 1, with: [contracton]}]\n")
+        message = self.refused("check", "bad.yaml")
+        self.assertIn("bad.yaml:2:15: error: 'matml' is no kind of node (did you mean 'matmul'?)", message)
+        self.assertIn("bad.yaml:2:39: error: 'contracton' is no kind of node (did you mean 'contraction'?)", message)
         self.assertIn("did you mean 'monet'?", self.refused("fuse", MODEL, "--on", CHIP, "--rules", "money"))
         self.assertIn("--limit", self.refused("fuse", MODEL, "--on", CHIP, "--limit", "0"))
 

@@ -26,13 +26,14 @@ std::vector<plan::SavedPlan> allowed_by(const std::string& decide) {
   std::vector<plan::SavedPlan> allowed{{.saving = plan::Saving::Keep}};
   for (const std::string& word : split(decide, ',')) {
     const std::optional<plan::SavedPlan> saved = plan::saving_named(word);
-    if (saved && saved->saving == plan::Saving::Keep)
-      refuse("--decide", "'keep' is always allowed", "name what else may be done: recompute, spill, …");
     if (!saved)
       refuse("--decide", fmt::format("unknown value '{}'", word.substr(0, 60)),
              "known: recompute, recompute_each, recompute_tiles, spill, or a format such as f8e4m3, between commas");
     if (std::find(allowed.begin(), allowed.end(), *saved) == allowed.end()) allowed.push_back(*saved);
   }
+  if (allowed.size() == 1)
+    refuse("--decide", "there is nothing to decide: keeping is always allowed",
+           "name what else may be done: recompute, spill, …");
   if (allowed.size() > 10) refuse("--decide", "more than nine ways");
   return allowed;
 }
