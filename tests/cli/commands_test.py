@@ -194,6 +194,26 @@ class Errors(Commands):
                     self.assertIn(f"bad.monet:{where}: error: ", text)
                     self.assertIn(words, text)
 
+    def test_flags_without_effect_are_refused(self):
+        recompute = ("--recompute", "all")
+        for arguments, flags in ((("verify", "mlp", "--plan", "p", "--iterations", "2", "--mode", "training"), ("--plan", "--iterations", "--mode")),
+                                 (("verify", "mlp", "--on", "fusemax", "--samples", "2", "--steps", "3"), ("--samples", "--steps")),
+                                 (("fuse", "mlp", "--on", "fusemax", "--evaluations", "3"), ("--evaluations",)),
+                                 (("fuse", "mlp", "--on", "fusemax", "--refine", "--seed", "2", "--place-objective", "edp"), ("--seed", "--place-objective")),
+                                 (("evaluate", "mlp", "--on", "fusemax", "--mode", "inference", *recompute), ("--recompute",)),
+                                 (("graph", "mlp", "--train", "none", *recompute), ("--recompute",))):
+            message = self.refused(*arguments)
+            for flag in flags:
+                self.assertIn(f"{flag}: error: ", message)
+        self.ok("evaluate", "mlp", "--on", "fusemax", "--mode", "both", *recompute)
+
+    def test_what_check_cannot_read_is_said(self):
+        (self.folder / "folder").mkdir()
+        self.assertIn("nothing: error: no such file", self.refused("check", "nothing"))
+        self.assertIn("folder: error: is a folder", self.refused("check", "folder"))
+        self.write("other.yaml", "a: 1\n")
+        self.assertIn("'monet: space'", self.refused("check", "other.yaml"))
+
     def test_sizes_of_text_graphs_cannot_be_changed(self):
         self.write("net.monet", TEXT_GRAPH)
         for flag, value in (("--batch", "8"), ("--microbatches", "2"), ("--dim", "n=2")):

@@ -89,6 +89,18 @@ class Evaluations(Commands):
         points = self.document("sweep", MODEL, "--on", CHIP, "--updates", "fused", "--vary", "batch=1,2")
         self.assertEqual("fused", points["options"]["updates"])
 
+    def test_what_is_no_plan_is_said(self):
+        for text in ("", "groups: []\n"):
+            self.write("none.yaml", text)
+            message = self.refused("evaluate", MODEL, "--on", CHIP, "--plan", "none.yaml")
+            self.assertIn("none.yaml:1:1: error: neither a plan nor a mapping file of Stream", message)
+            self.assertIn("'monet: plan'", message)
+        self.ok("evaluate", MODEL, "--on", CHIP, "--out", "run")
+        both = ("evaluate", MODEL, "--on", CHIP, "--mode", "both", "--plan")
+        self.assertIn("one plan cannot serve both modes", self.refused(*both, "run/plan.yaml"))
+        self.write("any.yaml", "monet: plan\nsaved: {\"*\": keep}\n")
+        self.ok(*both, "any.yaml")
+
     def test_plans_are_checked(self):
         self.ok("evaluate", MODEL, "--on", CHIP, "--out", "run")
         self.assertIn("ok, plan, ", self.ok("check", "run/plan.yaml"))

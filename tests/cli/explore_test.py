@@ -181,7 +181,7 @@ class Explore(Commands):
                 if name not in names:
                     continue
                 planned += 1
-                recompute = [] if point["decision"]["recompute"] == "none" else ["--recompute", point["decision"]["recompute"]]
+                recompute = [] if point["decision"]["recompute"] == "none" or front["workload"] == "inference" else ["--recompute", point["decision"]["recompute"]]
                 again = self.result("evaluate", model, "--on", f"run/chips/{at // 2}.yaml", "--mode", front["workload"], "--batch", "64",
                                     "--optimizer", "adam", "--precision", "bf16", "--updates", "fused", *recompute,
                                     "--plan", f"run/chips/{name}")

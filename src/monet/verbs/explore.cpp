@@ -354,6 +354,8 @@ ExploreProblem explore_problem(const ExploreRequest& request) {
   out.cache = std::make_unique<cost::Cache>();
   if (!request.evaluate.cache.empty()) read_cache(request.evaluate.cache, *out.cache, out.warnings);
   const Decisions decisions = decisions_of(request.also);
+  if (!decisions.recompute.empty() && modes.front() == "inference")
+    refuse("--also", "recompute: an inference saves nothing that could be rebuilt", "leave it out");
   if (!decisions.batches.empty() && !request.evaluate.model.batch)
     refuse("--also", "batch: beside which one?", "say how many samples an iteration has otherwise: --batch N");
   std::vector<search::Axis> axes;
@@ -450,7 +452,7 @@ SpaceCount count_space(const ExploreProblem& problem, const ExploreRequest& requ
   return out;
 }
 
-std::string flags_of(const ExploreRun& run, const Candidate& candidate) {
+std::string flags_of(const ExploreRun& run, const Candidate& candidate, const std::string& mode) {
   const search::Exploration& exploration = *run.problem.exploration;
   const hardware::LoadOptions options = run.problem.family->options(exploration.point(candidate));
   std::string out;
@@ -463,7 +465,7 @@ std::string flags_of(const ExploreRun& run, const Candidate& candidate) {
   for (std::size_t a = 0; a < ways.size(); ++a) {
     const std::string& kind = exploration.axes()[a].name;
     if (kind == "batch") out += " --batch " + ways[a];
-    if (kind == "recompute" && ways[a] != "none") out += " --recompute '" + ways[a] + "'";
+    if (kind == "recompute" && ways[a] != "none" && mode != "inference") out += " --recompute '" + ways[a] + "'";
   }
   return out;
 }

@@ -249,7 +249,10 @@ Prepared prepare(const ModelRequest& r) {
     p.parameters = count_parameters(p.graph);
     if (makes) make_iteration(r, p);
     if (!p.imported_training) rewrite(p, remove_dead_nodes);
-    if (p.is_training) drop_saved(r, p);
+    if (p.is_training)
+      drop_saved(r, p);
+    else if (!r.recompute.empty())
+      refuse("--recompute", "an inference saves nothing that could be rebuilt", "leave it out");
   } catch (const ShapeError& error) {
     refuse(r.model, error.what());
   }
