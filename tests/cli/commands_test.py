@@ -222,6 +222,11 @@ class Errors(Commands):
                 self.assertIn(f"{flag}: error: ", message)
                 self.assertIn("the sizes it was written with", message)
 
+    def test_an_iteration_that_is_read_has_its_own_microbatches(self):
+        self.ok("graph", "mlp:in=8,hidden=4,layers=1,classes=2", "--batch", "4", "--write", "it.onnx")
+        self.assertIn("--microbatches: error: the file contains gradients",
+                      self.refused("graph", "it.onnx", "--batch", "4", "--microbatches", "2"))
+
     def test_every_fault_of_a_text_graph_is_reported_at_once(self):
         self.write("bad.monet", TEXT_GRAPH.replace("f32[16,8]", "f33[16,8]").replace("relu(", "rellu("))
         text = self.refused("check", "bad.monet")

@@ -152,6 +152,16 @@ class Explore(Commands):
         whole = self.explored("--batch", "4", "--mode", "inference")["result"]["points"]
         self.assertEqual([p.get("energy_pj") for p in whole], [p.get("energy_pj") for p in points if p["workload"] == "inference"])
 
+    def test_a_batch_that_a_file_does_not_take_is_refused(self):
+        self.write("net.monet", 'graph "fixed"\ninput x : f32[4,8]\ninput y : f32[8,16]\n'
+                                "forward h = matmul(x, y) -> h : f32[4,16]\noutput h\n")
+        self.ok("graph", "net.monet", "--train", "none", "--write", "net.onnx")
+        command = ("explore", "net.onnx", "--space", "small.yaml", "--mode", "inference")
+        self.ok(*command)
+        for arguments in (("--batch", "2"), ("--batch", "4", "--also", "batch=8")):
+            self.assertIn("stays as it is", self.refused(*command, *arguments))
+        self.assertIn("recompute: an inference", self.refused(*command, "--also", "recompute=all"))
+
     def test_chips_of_fronts_are_files(self):
         self.ok("explore", MODEL, "--space", "small.yaml", "--out", "run")
         result = json.loads((self.folder / "run" / "result.json").read_text())["result"]

@@ -369,6 +369,8 @@ class Fusion(Commands):
         message = self.refused("check", "bad.yaml")
         self.assertIn("bad.yaml:2:15: error: 'matml' is no kind of node (did you mean 'matmul'?)", message)
         self.assertIn("bad.yaml:2:39: error: 'contracton' is no kind of node (did you mean 'contraction'?)", message)
+        self.write("bad.yaml", "monet: fusion_rules\nkinds: [{of: [softmax], most: 1}]\n")  # none is left after decompose
+        self.assertIn("bad.yaml:2:15: error: 'softmax' is no kind of node", self.refused("check", "bad.yaml"))
         self.assertIn("did you mean 'monet'?", self.refused("fuse", MODEL, "--on", CHIP, "--rules", "money"))
         self.assertIn("--limit", self.refused("fuse", MODEL, "--on", CHIP, "--limit", "0"))
 

@@ -6,7 +6,7 @@
 
 #include "monet/base/config_section.h"
 #include "monet/base/nearest.h"
-#include "monet/graph/op.h"
+#include "monet/graph/lower.h"
 #include "monet/hardware/hardware.h"
 
 namespace monet::search {
@@ -16,13 +16,14 @@ using config::Findings;
 using config::Section;
 using config::Value;
 
-// What a node can be called by: its operator, or its class of work. Views are no nodes of a group.
+// What a node can be called by: its operator, or its class of work. Views are no nodes of a group, and operators of
+// several passes are broken up before.
 std::vector<std::string> known_kinds() {
   std::vector<std::string> names;
   for (int i = 0; i <= static_cast<int>(hardware::WorkClass::Movement); ++i)
     names.emplace_back(hardware::name(static_cast<hardware::WorkClass>(i)));
   for (const Op& op : operator_prototypes())
-    if (!std::holds_alternative<View>(op)) names.emplace_back(operator_name(op));
+    if (!std::holds_alternative<View>(op) && is_single_work(op)) names.emplace_back(operator_name(op));
   return names;
 }
 
