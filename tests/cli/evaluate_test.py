@@ -279,8 +279,14 @@ class Questions(Commands):
                 self.assertTrue(all(figure["title"].startswith(one) for figure in figures))
                 self.assertEqual(0, figures[0]["change"])
                 self.assertGreater(figures[0]["first"], 0)
-        self.assertIn("nothing to compare", self.refused("compare", "training", "inference"))
+        beside = self.result("compare", "inference", "training")  # one each: what training costs beside inference
+        self.assertIn("mode: inference, training", beside["options"])
+        self.assertGreater(beside["figures"][0]["change"], 0)
         document = json.loads((self.folder / "training" / "result.json").read_text())
+        broken = json.loads(json.dumps(document))
+        broken["result"]["mode"] = "sleep"
+        self.write("inference/result.json", json.dumps(broken))
+        self.assertIn("nothing to compare", self.refused("compare", "inference", "both"))
         for key in ("latency_cycles", "energy_pj", "mode", "feasible"):
             broken = json.loads(json.dumps(document))
             del broken["result"][key]

@@ -199,10 +199,12 @@ RunComparison compare_runs(const std::string& first, const std::string& second) 
   };
   const Value ra = document_part(a, "evaluate", "result"), rb = document_part(b, "evaluate", "result");
   const std::vector<ModeResult> of_first = modes_of(ra), of_second = modes_of(rb);
+  // Two runs of one mode each are compared as they are: what training costs beside inference, say.
+  const bool is_one_each = of_first.size() == 1 && of_second.size() == 1;
   for (const ModeResult& ma : of_first)
     for (const ModeResult& mb : of_second) {
-      if (ma.mode != mb.mode) continue;
-      const std::string prefix = of_first.size() > 1 || of_second.size() > 1 ? ma.mode + " " : "";
+      if (ma.mode != mb.mode && !is_one_each) continue;
+      const std::string prefix = is_one_each ? "" : ma.mode + " ";
       check_figures(ma.result);
       check_figures(mb.result);
       say_impossible(prefix, ma.result, first);
