@@ -194,6 +194,39 @@ class Errors(Commands):
                     self.assertIn(f"bad.monet:{where}: error: ", text)
                     self.assertIn(words, text)
 
+    def test_flags_without_effect_are_refused(self):
+        recompute = ("--recompute", "all")
+        for arguments, flags in ((("verify", "mlp", "--plan", "p", "--iterations", "2", "--mode", "training"), ("--plan", "--iterations", "--mode")),
+                                 (("verify", "mlp", "--on", "fusemax", "--samples", "2", "--steps", "3"), ("--samples", "--steps")),
+                                 (("fuse", "mlp", "--on", "fusemax", "--evaluations", "3"), ("--evaluations",)),
+                                 (("fuse", "mlp", "--on", "fusemax", "--refine", "--seed", "2", "--place-objective", "edp"), ("--seed", "--place-objective")),
+                                 (("evaluate", "mlp", "--on", "fusemax", "--mode", "inference", *recompute), ("--recompute",)),
+                                 (("graph", "mlp", "--train", "none", *recompute), ("--recompute",))):
+            message = self.refused(*arguments)
+            for flag in flags:
+                self.assertIn(f"{flag}: error: ", message)
+        self.ok("evaluate", "mlp", "--on", "fusemax", "--mode", "both", *recompute)
+
+    def test_what_check_cannot_read_is_said(self):
+        (self.folder / "folder").mkdir()
+        self.assertIn("nothing: error: no such file", self.refused("check", "nothing"))
+        self.assertIn("folder: error: is a folder", self.refused("check", "folder"))
+        self.write("other.yaml", "a: 1\n")
+        self.assertIn("'monet: space'", self.refused("check", "other.yaml"))
+
+    def test_sizes_of_text_graphs_cannot_be_changed(self):
+        self.write("net.monet", TEXT_GRAPH)
+        for flag, value in (("--batch", "8"), ("--microbatches", "2"), ("--dim", "n=2")):
+            for verb in (["graph"], ["verify"], ["evaluate", "--on", "fusemax"]):
+                message = self.refused(verb[0], "net.monet", *verb[1:], flag, value)
+                self.assertIn(f"{flag}: error: ", message)
+                self.assertIn("the sizes it was written with", message)
+
+    def test_an_iteration_that_is_read_has_its_own_microbatches(self):
+        self.ok("graph", "mlp:in=8,hidden=4,layers=1,classes=2", "--batch", "4", "--write", "it.onnx")
+        self.assertIn("--microbatches: error: the file contains gradients",
+                      self.refused("graph", "it.onnx", "--batch", "4", "--microbatches", "2"))
+
     def test_every_fault_of_a_text_graph_is_reported_at_once(self):
         self.write("bad.monet", TEXT_GRAPH.replace("f32[16,8]", "f33[16,8]").replace("relu(", "rellu("))
         text = self.refused("check", "bad.monet")

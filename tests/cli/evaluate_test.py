@@ -6,7 +6,10 @@ import csv
 import json
 import math
 import pathlib
+import signal
+import subprocess
 import sys
+import time
 import unittest
 
 import commands_test
@@ -162,6 +165,18 @@ class Evaluations(Commands):
         points = self.document("sweep", MODEL, "--on", CHIP, "--updates", "fused", "--vary", "batch=1,2")
         self.assertEqual("fused", points["options"]["updates"])
 
+    def test_what_is_no_plan_is_said(self):
+        for text in ("", "groups: []\n"):
+            self.write("none.yaml", text)
+            message = self.refused("evaluate", MODEL, "--on", CHIP, "--plan", "none.yaml")
+            self.assertIn("none.yaml:1:1: error: neither a plan nor a mapping file of Stream", message)
+            self.assertIn("'monet: plan'", message)
+        self.ok("evaluate", MODEL, "--on", CHIP, "--out", "run")
+        both = ("evaluate", MODEL, "--on", CHIP, "--mode", "both", "--plan")
+        self.assertIn("one plan cannot serve both modes", self.refused(*both, "run/plan.yaml"))
+        self.write("any.yaml", "monet: plan\nsaved: {\"*\": keep}\n")
+        self.ok(*both, "any.yaml")
+
     def test_plans_are_checked(self):
         self.ok("evaluate", MODEL, "--on", CHIP, "--out", "run")
         self.assertIn("ok, plan, ", self.ok("check", "run/plan.yaml"))
@@ -302,6 +317,64 @@ class Questions(Commands):
         for row, point in zip(rows, points):
             self.assertEqual(row["reason"], point.get("reason", ""))
             self.assertEqual(row["latency_cycles"] == "", "latency_cycles" not in point)
+
+    def test_what_can_be_varied_is_said(self):
+        message = self.refused("sweep", MODEL, "--on", CHIP, "--vary", "hiden=1,2")
+        self.assertIn("'hiden' cannot be varied (did you mean 'hidden'?", message)
+        for name in ("batch", "microbatches", "iterations", "onchip_memory", "classes"):
+            self.assertIn(name, message)
+        self.assertIn("vector_lanes", self.refused("sweep", MODEL, "--on", "fusemax", "--vary", "lanes=1,2"))
+        self.assertIn("'batch' is given twice",
+                      self.refused("sweep", MODEL, "--on", CHIP, "--vary", "batch=1,2", "--vary", "batch=3,4"))
+        self.assertIn("above 1000000", self.refused("sweep", MODEL, "--on", CHIP, "--vary", "offchip_bandwidth=1e7"))
+
+    def test_an_interrupted_sweep_gives_what_is_there(self):
+        batches = ",".join(str(n) for n in range(1, 3000))
+        process = subprocess.Popen([commands_test.MONET, "sweep", MODEL, "--on", CHIP, "--vary", f"batch={batches}", "--out", "swept"],
+                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=60)
+        self.assertEqual(130, process.returncode)
+        self.assertIn(" of 2999 points", out)
+        self.assertIn("interrupted", said)
+        document = json.loads((self.folder / "swept" / "result.json").read_text())
+        if commands_test.jsonschema:
+            commands_test.validator("sweep").validate(document)
+        self.assertFalse(document["result"]["complete"])
+        rows = list(csv.DictReader((self.folder / "swept" / "points.csv").read_text().splitlines()))
+        self.assertEqual(len(document["result"]["points"]), len(rows))
+        self.assertGreater(len(rows), 0)
+
+    def test_runs_are_compared_in_the_mode_they_share(self):
+        for mode in ("training", "inference", "both"):
+            self.ok("evaluate", MODEL, "--on", CHIP, "--mode", mode, "--out", mode)
+        for one in ("training", "inference"):
+            for pair in ((one, "both"), ("both", one)):
+                figures = self.result("compare", *pair)["figures"]
+                self.assertTrue(all(figure["title"].startswith(one) for figure in figures))
+                self.assertEqual(0, figures[0]["change"])
+                self.assertGreater(figures[0]["first"], 0)
+        beside = self.result("compare", "inference", "training")  # one each: what training costs beside inference
+        self.assertIn("mode: inference, training", beside["options"])
+        self.assertGreater(beside["figures"][0]["change"], 0)
+        document = json.loads((self.folder / "training" / "result.json").read_text())
+        broken = json.loads(json.dumps(document))
+        broken["result"]["mode"] = "sleep"
+        self.write("inference/result.json", json.dumps(broken))
+        self.assertIn("nothing to compare", self.refused("compare", "inference", "both"))
+        for key in ("latency_cycles", "energy_pj", "mode", "feasible"):
+            broken = json.loads(json.dumps(document))
+            del broken["result"][key]
+            self.write("both/result.json", json.dumps(broken))
+            self.assertIn(f"the result has no '{key}'", self.refused("compare", "training", "both"))
+
+    def test_an_inference_has_the_whole_batch(self):
+        base = ("evaluate", MODEL, "--on", CHIP, "--mode", "inference")
+        whole = self.result(*base, "--batch", "8")
+        for flags in (("--batch", "8", "--microbatches", "2"), ("--microbatches", "8")):
+            self.assertEqual(whole["macs"], self.result(*base, *flags)["macs"])
+        self.assertEqual(whole["macs"], self.result(*base[:4], "--mode", "both", "--batch", "8", "--microbatches", "2")["inference"]["macs"])
 
     def test_what_was_not_possible_is_said_where_runs_are_compared(self):
         self.ok("evaluate", "resnet18:image=32", "--on", CHIP, "--mode", "inference", "--out", "fits")

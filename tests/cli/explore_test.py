@@ -139,6 +139,29 @@ class Explore(Commands):
         self.assertIn("another question", self.refused(*command("grid", "a", "--resume", "--merge", "c")))
         self.assertIn("results of this question", self.refused(*command("grid", "a")))
 
+    def test_figures_by_sample_say_so(self):
+        headers = ("latency a sample", "energy a sample", "off-chip a sample")
+        said = self.ok("explore", MODEL, "--space", "small.yaml", "--batch", "4")
+        alone = self.ok("explore", MODEL, "--space", "small.yaml")
+        for header in headers:
+            self.assertIn(header, said)
+            self.assertNotIn(header, alone)
+        # Microbatches without a batch are one sample each, for training and for inference.
+        points = self.explored("--microbatches", "4")["result"]["points"]
+        self.assertEqual({4}, {p["samples"] for p in points if p["feasible"]})
+        whole = self.explored("--batch", "4", "--mode", "inference")["result"]["points"]
+        self.assertEqual([p.get("energy_pj") for p in whole], [p.get("energy_pj") for p in points if p["workload"] == "inference"])
+
+    def test_a_batch_that_a_file_does_not_take_is_refused(self):
+        self.write("net.monet", 'graph "fixed"\ninput x : f32[4,8]\ninput y : f32[8,16]\n'
+                                "forward h = matmul(x, y) -> h : f32[4,16]\noutput h\n")
+        self.ok("graph", "net.monet", "--train", "none", "--write", "net.onnx")
+        command = ("explore", "net.onnx", "--space", "small.yaml", "--mode", "inference")
+        self.ok(*command)
+        for arguments in (("--batch", "2"), ("--batch", "4", "--also", "batch=8")):
+            self.assertIn("stays as it is", self.refused(*command, *arguments))
+        self.assertIn("recompute: an inference", self.refused(*command, "--also", "recompute=all"))
+
     def test_chips_of_fronts_are_files(self):
         self.ok("explore", MODEL, "--space", "small.yaml", "--out", "run")
         result = json.loads((self.folder / "run" / "result.json").read_text())["result"]
@@ -168,7 +191,7 @@ class Explore(Commands):
                 if name not in names:
                     continue
                 planned += 1
-                recompute = [] if point["decision"]["recompute"] == "none" else ["--recompute", point["decision"]["recompute"]]
+                recompute = [] if point["decision"]["recompute"] == "none" or front["workload"] == "inference" else ["--recompute", point["decision"]["recompute"]]
                 again = self.result("evaluate", model, "--on", f"run/chips/{at // 2}.yaml", "--mode", front["workload"], "--batch", "64",
                                     "--optimizer", "adam", "--precision", "bf16", "--updates", "fused", *recompute,
                                     "--plan", f"run/chips/{name}")

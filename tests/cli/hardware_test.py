@@ -78,6 +78,12 @@ class Hardware(Commands):
         self.assertIn("not a hardware description", self.refused("hardware", "other.yaml"))
         self.assertIn("not a kind of configuration MONET reads", self.refused("check", "other.yaml"))
 
+    def test_clock_and_node_are_above_zero(self):
+        clock = next(line for line in CHIP.splitlines() if line.startswith("clock:"))
+        for key, line in (("clock", "clock: 0 MHz"), ("clock", "clock_hz: 0"), ("node", f"{clock}\nnode: 0 nm")):
+            self.write("zero.yaml", "".join(l + "\n" for l in CHIP.splitlines() if not l.startswith("node")).replace(clock, line))
+            self.assertRegex(self.refused("check", "zero.yaml"), rf"zero.yaml:\d+:\d+: error: '{key}' must be above zero")
+
     def test_checks_every_kind_of_file(self):
         self.write("chip.yaml", CHIP)
         self.write("mapping.yaml", "- name: default\n  spatial_mapping: {D1: ['K, 4']}\n")

@@ -225,11 +225,42 @@ class Checkpoints(Commands):
                                    (("--also", "tiles=none"), "tiles: 'none' is no number from"),
                                    (("--also", "batch=64"), "batch 64 is there already"),
                                    (("--also", "cores=area"), "latency or energy"),
+                                   (("--decide", "keep"), "--decide: error: there is nothing to decide"),
                                    (("--train", "none"), "nothing is trained")):
             self.assertIn(message, self.refused("checkpoint", *self.FEW, "--on", CHIP, *arguments))
 
 
+    def test_one_iteration_is_compared(self):
+        for verb in ("fuse", "checkpoint"):
+            message = self.refused(verb, MODEL, "--on", CHIP, "--iterations", "2")
+            self.assertIn("--iterations: error: ", message)
+            self.assertIn("evaluate takes it", message)
+
+    def test_a_batch_that_a_file_does_not_take_is_refused(self):
+        # Inputs that disagree on their leading dimension keep it.
+        self.write("net.monet", """graph "fixed"
+input x : f32[4,8]
+input y : f32[8,16]
+weight w : f32[3,16]
+forward h = matmul(x, y) -> h : f32[4,16]
+forward logits = matmul{trans_b=true}(h, w) -> logits : f32[4,3]
+output logits
+""")
+        self.ok("graph", "net.monet", "--train", "none", "--write", "net.onnx")
+        self.ok("checkpoint", "net.onnx", "--on", CHIP, "--evaluations", "4", "--least-share", "0")
+        for arguments in (("--batch", "2"), ("--batch", "4", "--also", "batch=8")):
+            self.assertIn("stays as it is", self.refused("checkpoint", "net.onnx", "--on", CHIP, *arguments))
+
+
 class Fusion(Commands):
+    def test_a_solution_that_is_slower_than_the_default_is_said_to_be(self):
+        command = ("fuse", "mlp:in=64,hidden=32,layers=2,classes=8", "--on", "tpu_v3")
+        result, said = self.result(*command), self.ok(*command)
+        self.assertGreater(result["after"]["latency_cycles"], result["before"]["latency_cycles"])
+        self.assertIn("slower than by default, by the scheduler: --refine", said)
+        self.assertIn("a group (a weight's update counts as one)", said)
+        self.assertNotIn("slower than by default", self.ok(*command, "--refine", "--evaluations", "20"))
+
     def test_the_result_is_a_plan_that_evaluates_to_the_same(self):
         document = self.document("fuse", MODEL, "--on", CHIP, "--out", "run")
         if commands_test.jsonschema:
@@ -334,6 +365,12 @@ class Fusion(Commands):
         self.assertIn("fusion rules, at most 2 nodes a group", self.ok("check", "rules.yaml"))
         self.write("bad.yaml", "monet: fusion_rules\nlimmit: 2\n")
         self.assertIn("bad.yaml:2:1: error: unknown key 'limmit'", self.refused("fuse", MODEL, "--on", CHIP, "--rules", "bad.yaml"))
+        self.write("bad.yaml", "monet: fusion_rules\nkinds: [{of: [matml], most: 1, with: [contracton]}]\n")
+        message = self.refused("check", "bad.yaml")
+        self.assertIn("bad.yaml:2:15: error: 'matml' is no kind of node (did you mean 'matmul'?)", message)
+        self.assertIn("bad.yaml:2:39: error: 'contracton' is no kind of node (did you mean 'contraction'?)", message)
+        self.write("bad.yaml", "monet: fusion_rules\nkinds: [{of: [softmax], most: 1}]\n")  # none is left after decompose
+        self.assertIn("bad.yaml:2:15: error: 'softmax' is no kind of node", self.refused("check", "bad.yaml"))
         self.assertIn("did you mean 'monet'?", self.refused("fuse", MODEL, "--on", CHIP, "--rules", "money"))
         self.assertIn("--limit", self.refused("fuse", MODEL, "--on", CHIP, "--limit", "0"))
 

@@ -116,11 +116,13 @@ bool is_configuration(const std::string& path) {
 
 // What a sound model file holds. Throws InputError.
 std::string check_model(const std::string& file, std::vector<Diagnostic>& found) {
-  if (!is_text_graph(file) && !file.ends_with(".onnx"))
+  if (!is_text_graph(file) && !file.ends_with(".onnx")) {
+    read_file(file);  // says so if it is not there, or a folder
     throw InputError(Diagnostic{.file = file,
                                 .message = "not a kind of file MONET reads",
-                                .hint = "ONNX models end in .onnx, text graphs in .monet, hardware, mapping and "
-                                        "workload files in .yaml"});
+                                .hint = "ONNX models end in .onnx, text graphs in .monet, hardware, plan, space, "
+                                        "fusion rule, mapping and workload files in .yaml"});
+  }
   ModelRequest request;
   request.model = file;
   request.train = "none";

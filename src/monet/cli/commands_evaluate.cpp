@@ -8,6 +8,8 @@
 #include "monet/base/file.h"
 #include "monet/base/parallel.h"
 #include "monet/cli/clock.h"
+#include "monet/cli/interrupt.h"
+#include "monet/cli/status_line.h"
 #include "monet/report/trace.h"
 #include "monet/verbs/demo.h"
 #include "monet/verbs/evaluate_stream.h"
@@ -77,7 +79,14 @@ int run_evaluate(const EvaluateCommand& command, const Output& output) {
 
 int run_sweep(const SweepCommand& command, const Output& output) {
   const Clock clock;
-  const Sweep result = sweep(command.request);
+  const Interrupt interrupt;
+  Progress progress;
+  SweepRequest request = command.request;
+  request.watch = {.deadline = Deadline(std::nullopt, &interrupt.asked()), .progress = &progress};
+  const Sweep result = [&] {
+    const StatusLine status(progress, request.watch.deadline, output.quiet);
+    return sweep(request);
+  }();
   if (!output.quiet) print_diagnostics(result.warnings);
   const std::string document =
       dump(Document{"sweep", result.inputs, options_json(command.request.base).set("vary", Json(command.request.vary)),
@@ -88,6 +97,9 @@ int run_sweep(const SweepCommand& command, const Output& output) {
     write_file(command.out + "/result.json", document);
   }
   fmt::print("{}", output.json ? document : text(result, command.request));
+  if (!output.quiet && result.done < result.size)
+    fmt::print(stderr, "monet: interrupted: {} of {} points are there\n", result.done, result.size);
+  if (interrupt.asked()) return 130;
   const bool any =
       std::any_of(result.points.begin(), result.points.end(), [](const SweepPoint& p) { return p.is_feasible; });
   return any ? 0 : 1;

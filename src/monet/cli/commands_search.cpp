@@ -58,15 +58,16 @@ std::string alone_text(const ExploreRun& run, const ExploreRequest& request, std
   const bool has_plan = !plan_yaml(run, candidate, workload).empty();
   if (has_plan && command.out.empty())
     return "\n--out DIR writes the chips of the fronts with their plans, for evaluate\n";
-  std::string flags = flags_of(run, candidate);
+  const std::string mode = has_plan ? mode_of(request, workload) : request.evaluate.mode;
+  std::string flags = flags_of(run, candidate, mode);
   const std::vector<search::Axis>& axes = run.problem.exploration->axes();
   for (const auto& [name, words] : command.flags)  // but for those that the point decides
-    if (std::none_of(axes.begin(), axes.end(),
+    if ((name != "--recompute" || mode != "inference") &&
+        std::none_of(axes.begin(), axes.end(),
                      [&flag = name](const search::Axis& axis) { return "--" + axis.name == flag; }))
       flags += words;
   return fmt::format("\none of them alone: monet evaluate {} --on {}{} --mode {}{}{}\n", model_of(request, workload),
-                     run.problem.family->space().chip, flags,
-                     has_plan ? mode_of(request, workload) : request.evaluate.mode,
+                     run.problem.family->space().chip, flags, mode,
                      request.evaluate.fused_updates ? " --updates fused" : "",
                      has_plan ? fmt::format(" --plan {}/{}", command.out, plan_name(request, point, workload)) : "");
 }

@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "monet/base/diagnostic.h"
+
 namespace monet::cli {
 
 std::vector<const CLI::Option*> options_but(const CLI::App& app, const std::vector<std::string>& others) {
@@ -33,6 +35,14 @@ std::vector<std::pair<std::string, std::string>> given(const std::vector<const C
     out.emplace_back(name, words);
   }
   return out;
+}
+
+void refuse_given(const CLI::App& app, const std::vector<std::string>& flags, const std::string& message,
+                  const std::string& hint) {
+  std::vector<Diagnostic> found;
+  for (const std::string& flag : flags)
+    if (app.count(flag) > 0) found.push_back({.where = flag, .message = message, .hint = hint});
+  if (!found.empty()) throw InputError(std::move(found));
 }
 
 }  // namespace monet::cli

@@ -264,6 +264,13 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
   verify->add_option("--seed", seed, "of the random weights, inputs and directions (default 1)");
   add_output_options(*verify, output);
   verify->callback([&] {
+    if (schedule_request.evaluate.hardware.empty())
+      refuse_given(*verify,
+                   {"--plan", "--stacks", "--iterations", "--mode", "--set", "--wgrad", "--updates", "--cache"},
+                   "is for a schedule, and none is verified", "add --on CHIP, or leave it out");
+    else
+      refuse_given(*verify, {"--samples", "--steps"}, "is for gradients: a schedule is carried out once",
+                   "leave it out, or --on");
     finish(schedule_request.evaluate, raw_verify);
     verify_request.model = schedule_request.evaluate.model;
     if (!samples.empty()) verify_request.samples = positive("--samples", samples);
@@ -278,8 +285,8 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
   CLI::App* check = app.add_subcommand("check", "is this input sound?");
   check
       ->add_option("FILE", files,
-                   "files MONET reads: ONNX models (.onnx), text graphs (.monet), hardware, plan, mapping and "
-                   "workload files (.yaml, .json)")
+                   "files MONET reads: ONNX models (.onnx), text graphs (.monet), hardware, plan, space, fusion "
+                   "rule, mapping and workload files (.yaml, .json)")
       ->required();
   add_output_options(*check, output);
   check->callback([&] { code = run_check(files, output); });
@@ -363,6 +370,10 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
   fuse->add_option("--out", fuse_command.out, "write result.json and plan.yaml (for evaluate --plan) into this folder");
   add_output_options(*fuse, output);
   fuse->callback([&] {
+    const bool places = !fuse_command.request.place.empty();
+    if (!places && !fuse_command.request.refine)
+      refuse_given(*fuse, {"--evaluations"}, "is for --refine and --place", "add one of them, or leave it out");
+    if (!places) refuse_given(*fuse, {"--seed", "--place-objective"}, "is for --place", "add it, or leave it out");
     finish(fuse_command.request.evaluate, raw_fuse);
     if (!fuse_limit.empty())
       fuse_command.request.limit =

@@ -19,8 +19,9 @@ class Printer {
     line(0, "name", quoted(h_.name));
     if (!h_.description.empty()) line(0, "description", quoted(h_.description));
     if (!h_.source.empty()) line(0, "source", quoted(h_.source));
-    figure(0, "node_nm", h_.node_nm);
-    figure(0, "clock_hz", h_.clock_hz);
+    // Zero is what nobody has said.
+    if (h_.node_nm.value > 0) figure(0, "node_nm", h_.node_nm);
+    if (h_.clock_hz.value > 0) figure(0, "clock_hz", h_.clock_hz);
     figure(0, "supply_v", h_.supply_v);
     out_ += "\ncores:\n";
     for (const Core& core : h_.cores) print_core(core);

@@ -21,6 +21,24 @@ using config::Value;
 constexpr std::string_view kFolder = "data/spaces/";
 constexpr std::size_t kMostValues = 65'000;  // of one variable
 
+// Why an expression has no value, whatever its names stand for; empty: it may have one. A quotient may be by zero for
+// some values, so that several are tried.
+std::string lasting_fault(const std::string& expression) {
+  std::string fault;
+  for (const std::int64_t first : {1, 3, 50}) {
+    config::Scope scope;
+    config::ExpressionValue at = config::evaluate(expression, scope);
+    while (!at.value && !at.unknown.empty() && scope.size() < 1000) {
+      const auto place = static_cast<std::int64_t>(scope.size());
+      scope.emplace_back(at.unknown, Ratio{first == 1 ? 1 : first + place * (place + first), 1});
+      at = config::evaluate(expression, scope);
+    }
+    if (at.value) return "";
+    fault = at.fault;
+  }
+  return fault;
+}
+
 class SpaceReader {
  public:
   SpaceReader(const Value& root, Findings& findings)
@@ -155,6 +173,10 @@ class SpaceReader {
                       "such as x * y <= 16; relations: <= >= < > == !=");
       return;
     }
+    for (const std::string& side : {condition->left, condition->right})
+      if (const std::string fault = lasting_fault(side); !fault.empty())
+        findings_.error(at, fmt::format("'{}': {}", text->substr(0, 60), fault),
+                        "such as x * y <= 16; relations: <= >= < > == !=");
     out_.space.constraints.push_back(std::move(*condition));
     out_.constraints.push_back(at.at());
   }

@@ -29,9 +29,9 @@ class MonetReader {
     block_ = block_of(s_, {});
     hardware_.source = block_.source;
     const Figure unknown{.value = 0, .provenance = Provenance::Assumed, .source = "not stated"};
-    hardware_.node_nm = read_figure(s_, "node", kLength, block_)
+    hardware_.node_nm = above_zero("node", kLength)
                             .value_or(Figure{.value = 28, .provenance = Provenance::Assumed, .source = "not stated"});
-    hardware_.clock_hz = read_figure(s_, "clock", kFrequency, block_).value_or(unknown);
+    hardware_.clock_hz = above_zero("clock", kFrequency).value_or(unknown);
     hardware_.supply_v = read_figure(s_, "supply", kVoltage, block_).value_or(unknown);
     places_.note_fields("", root_, {{"node_nm", "node"}, {"clock_hz", "clock"}, {"supply_v", "supply"}});
     context_ = {.node_nm = hardware_.node_nm.value > 0 ? hardware_.node_nm.value : 28,
@@ -51,6 +51,18 @@ class MonetReader {
   const Places& places() const { return places_; }
 
  private:
+  std::optional<Figure> above_zero(std::string_view key, const config::Quantity& quantity) {
+    const std::optional<Figure> figure = read_figure(s_, key, quantity, block_);
+    if (figure && figure->value == 0 && !findings_.failed()) {
+      std::optional<Value> at = s_.find(key);
+      for (const config::Unit& unit : quantity.units)
+        if (!at && !unit.key.empty()) at = s_.find(fmt::format("{}{}", key, unit.key));
+      findings_.error(at.value_or(root_), fmt::format("'{}' must be above zero", key),
+                      "leave it out if nobody knows it");
+    }
+    return figure;
+  }
+
   void cores() {
     const std::optional<Value> cores = s_.require("cores");
     if (!cores) return;

@@ -50,6 +50,12 @@ class Binder {
     find_rebatching(inputs);
     for (const auto* input : inputs) bind_input(*input);
     check_given();
+    const bool is_changed = out_.rebatched || is_fixed_so_ ||
+                            std::any_of(batch_symbols_.begin(), batch_symbols_.end(), [&](const std::string& symbol) {
+                              const auto it = out_.symbols.find(symbol);
+                              return it != out_.symbols.end() && it->second == options_.batch;
+                            });
+    out_.has_batch_asked_for = !options_.batch || is_changed;
     return std::move(out_);
   }
 
@@ -78,7 +84,8 @@ class Binder {
       agree &= !fixed || *fixed == shape->dim(0).dim_value();
       fixed = fixed.value_or(shape->dim(0).dim_value());
     }
-    if (!fixed || (agree && *fixed == *options_.batch)) return;
+    is_fixed_so_ = fixed && agree && *fixed == *options_.batch;
+    if (!fixed || is_fixed_so_) return;
     if (agree && *fixed >= 1 && batch_symbols_.empty()) {
       out_.rebatched = {*fixed, *options_.batch};
     } else if (batch_symbols_.empty()) {
@@ -147,6 +154,7 @@ class Binder {
   const ImportOptions& options_;
   Findings& findings_;
   std::unordered_set<std::string> batch_symbols_;
+  bool is_fixed_so_ = false;  // the file's own batch is the one asked for
   Dimensions out_;
 };
 

@@ -25,6 +25,7 @@ struct Dimensions {
   std::map<std::string, std::int64_t> symbols;  // the size of each symbolic dimension
   // Set if fixed leading dimensions were changed from the first to the second by ImportOptions::batch.
   std::optional<std::pair<std::int64_t, std::int64_t>> rebatched;
+  bool has_batch_asked_for = true;  // false: no leading dimension is ImportOptions::batch
 };
 Dimensions bind_dimensions(const pb::GraphProto& graph, const ImportOptions& options, Findings& findings);
 

@@ -78,6 +78,7 @@ Import import_onnx(std::string_view bytes, const std::string& file, const Import
   converter.add_outputs();
   findings.throw_if_any();
   Import result;
+  result.has_batch_asked_for = dimensions.has_batch_asked_for;
   if (options.load_weights) {
     result.weights = converter.load_weights();
     findings.throw_if_any();

@@ -23,6 +23,7 @@ struct Import {
   Graph graph;
   Values<double> weights;  // by tensor name, if asked for; constants stand in the graph
   std::vector<Diagnostic> warnings;
+  bool has_batch_asked_for = true;      // ImportOptions::batch, if there is one
   std::int64_t trained_parameters = 0;  // elements of the weights that a graph with gradients updates
 };
 

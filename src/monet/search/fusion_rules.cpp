@@ -1,6 +1,13 @@
 #include "monet/search/fusion_rules.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "monet/base/config_section.h"
+#include "monet/base/nearest.h"
+#include "monet/graph/lower.h"
+#include "monet/hardware/hardware.h"
 
 namespace monet::search {
 namespace {
@@ -9,16 +16,36 @@ using config::Findings;
 using config::Section;
 using config::Value;
 
-std::vector<std::string> texts(Section& section, std::string_view key) {
+// What a node can be called by: its operator, or its class of work. Views are no nodes of a group, and operators of
+// several passes are broken up before.
+std::vector<std::string> known_kinds() {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(hardware::WorkClass::Movement); ++i)
+    names.emplace_back(hardware::name(static_cast<hardware::WorkClass>(i)));
+  for (const Op& op : operator_prototypes())
+    if (!std::holds_alternative<View>(op) && is_single_work(op)) names.emplace_back(operator_name(op));
+  return names;
+}
+
+std::vector<std::string> kinds_in(Section& section, std::string_view key) {
   std::vector<std::string> out;
-  for (const Value& value : section.list(key))
-    if (auto text = config::read_text(value, key, section.findings())) out.push_back(std::move(*text));
+  const std::vector<std::string> known = known_kinds();
+  for (const Value& value : section.list(key)) {
+    std::optional<std::string> text = config::read_text(value, key, section.findings());
+    if (!text) continue;
+    if (std::find(known.begin(), known.end(), *text) == known.end())
+      section.findings().error(value, fmt::format("'{}' is no kind of node", text->substr(0, 60)),
+                               did_you_mean(*text, known,
+                                            "an operator of `monet graph MODEL --text --decompose`, or contraction, "
+                                            "depthwise_contraction, pooling, elementwise, reduction, movement"));
+    out.push_back(std::move(*text));
+  }
   return out;
 }
 
 KindLimit read_limit(const Value& value, Findings& findings) {
   Section s(value, "a limit of kinds", config::Dialect::Strict, findings);
-  KindLimit limit{.of = texts(s, "of"), .with = texts(s, "with")};
+  KindLimit limit{.of = kinds_in(s, "of"), .with = kinds_in(s, "with")};
   limit.most = static_cast<std::uint32_t>(s.require_integer("most", {.least = 0, .most = 1'000}).value_or(1));
   if (limit.of.empty()) findings.error(value, "'of' names no kind of node");
   s.finish();

@@ -48,6 +48,7 @@ void set_option(Optimizer& o, std::string_view key, std::string_view value) {
 struct Update {
   Builder& b;
   std::string weight;
+  Element wide = Element::F32;  // what is kept between iterations: never narrower than the weight
 
   TensorId node(BinaryKind kind, TensorId x, TensorId y, const char* what) {
     return b.binary(kind, x, y, weight + ".update." + what);
@@ -56,7 +57,7 @@ struct Update {
   TensorId number(double value) { return b.scalar(value, Element::F32); }
 
   TensorId state(const char* what, const Shape& shape, Initial initial) {
-    return b.source(weight + "." + what, shape, Format{Element::F32}, Category::OptimizerState, std::move(initial));
+    return b.source(weight + "." + what, shape, Format{wide}, Category::OptimizerState, std::move(initial));
   }
 
   // `value` takes the storage of `old`, unless the step is skipped.
@@ -156,9 +157,9 @@ OptimizerScalars add_optimizer_scalars(Builder& b, const Optimizer& o) {
 TensorId add_update(Builder& b, const Optimizer& o, const OptimizerScalars& s, TensorId weight, TensorId gradient,
                     TensorId proceed) {
   b.phase = Phase::Update;
-  Update u{b, b[weight].name};
   const Format narrow = b[weight].format;
   const bool has_master = bits(narrow.element) < 32;
+  Update u{b, b[weight].name, has_master ? Element::F32 : narrow.element};
   const TensorId w = has_master ? u.state("master", b[weight].shape, CopyOf{weight}) : weight;
   TensorId base = w;
   const bool decoupled = o.kind == OptimizerKind::AdamW;

@@ -31,6 +31,9 @@ std::vector<plan::SavedPlan> allowed_by(const std::string& decide) {
              "known: recompute, recompute_each, recompute_tiles, spill, or a format such as f8e4m3, between commas");
     if (std::find(allowed.begin(), allowed.end(), *saved) == allowed.end()) allowed.push_back(*saved);
   }
+  if (allowed.size() == 1)
+    refuse("--decide", "there is nothing to decide: keeping is always allowed",
+           "name what else may be done: recompute, spill, …");
   if (allowed.size() > 10) refuse("--decide", "more than nine ways");
   return allowed;
 }
@@ -174,6 +177,8 @@ class Checkpointer {
       refuse("--strategy", fmt::format("unknown value '{}'", request.strategy.substr(0, 60)),
              did_you_mean(request.strategy, known, fmt::format("known: {}", fmt::join(known, ", "))));
     if (request.evaluate.mode != "training") refuse("--mode", "an inference saves nothing", "leave it out");
+    if (request.evaluate.iterations != 1)
+      refuse("--iterations", "decisions are compared by one iteration", "evaluate takes it, with the plan of one");
     run_.loaded = std::make_unique<hardware::Loaded>(
         describe_hardware({.hardware = request.evaluate.hardware, .parameters = request.evaluate.parameters}));
     run_.chip = std::make_unique<plan::Chip>(plan::chip_of(run_.loaded->hardware));
@@ -239,19 +244,22 @@ class Checkpointer {
     }
     const search::Setting setting{*run_.chip, run_.loaded->hardware, default_costs(*run_.cache, 1)};
     std::vector<search::Iteration> iterations;
-    const auto add = [&](Graph training, std::int64_t batch) {
+    const auto add = [&](Graph training, std::int64_t samples) {
       search::Ways of_it(setting, decompose(training, options.decompose), ways);
-      iterations.push_back({std::move(training), std::move(of_it), static_cast<double>(batch)});
+      iterations.push_back({std::move(training), std::move(of_it), static_cast<double>(samples)});
     };
     if (!also_.batches.empty() && !model.batch)
       refuse("--also", "batch: beside which one?", "say how many samples an iteration has otherwise: --batch N");
-    add(std::move(prepared.graph), model.batch.value_or(1));
+    const std::int64_t samples = samples_of(model, prepared);
+    add(std::move(prepared.graph), samples);
     for (const std::int64_t batch : also_.batches) {
       if (batch == model.batch)
         refuse("--also", fmt::format("batch {} is there already", batch), "it is that of --batch");
       ModelRequest other = model;
       other.batch = batch;
-      add(prepare(other).graph, batch);
+      Prepared of_it = prepare(other);
+      const std::int64_t count = samples_of(other, of_it);
+      add(std::move(of_it.graph), count);
     }
     run_.problem = std::make_unique<search::Checkpointing>(std::move(iterations), setting, options);
     if (run_.problem->activations().empty())

@@ -45,6 +45,13 @@ std::optional<double> figure_in(const std::optional<Value>& value) {
   return out;
 }
 
+[[noreturn]] void damaged(const Value& result, std::string_view key) {
+  config::Findings findings;
+  findings.error(result, fmt::format("the result has no '{}'", key), "the file is damaged: evaluate again");
+  findings.throw_if_failed();
+  throw InputError(Diagnostic{.where = "RUN", .message = "damaged"});  // not reached
+}
+
 // A value as a line shows it: "8", "stream", "name=value, …".
 std::string words(const Value& value) {
   if (value.is_scalar()) return std::string(value.text());
@@ -92,6 +99,35 @@ std::vector<Difference> differences(const std::map<std::string, double>& a, cons
     return std::abs(x.change()) > std::abs(y.change());
   });
   return out;
+}
+
+// The result of a mode: a run of one has it alone, one of both has each under its name.
+struct ModeResult {
+  std::string mode{};
+  Value result;
+};
+
+std::vector<ModeResult> modes_of(const Value& result) {
+  std::vector<ModeResult> out;
+  for (const char* mode : {"training", "inference"})
+    if (const auto found = result.find(mode); found && found->is_map()) out.push_back({mode, *found});
+  if (!out.empty()) return out;
+  const auto mode = result.find("mode");
+  if (!mode || !mode->is_scalar()) damaged(result, "mode");
+  return {{std::string(mode->text()), result}};
+}
+
+std::string words_of(const std::vector<ModeResult>& modes) {
+  return modes.size() > 1 ? "both modes" : modes.front().mode;
+}
+
+// What every result of a possible run has, whoever scheduled it.
+void check_figures(const Value& result) {
+  const auto feasible = result.find("feasible");
+  if (!feasible || !feasible->is_scalar()) damaged(result, "feasible");
+  if (feasible->text() == "false") return;
+  for (const char* key : {"latency_cycles", "energy_pj"})
+    if (!figure_in(result.find(key))) damaged(result, key);
 }
 
 void add_figures(const std::string& prefix, const Value& a, const Value& b, RunComparison& out) {
@@ -162,20 +198,24 @@ RunComparison compare_runs(const std::string& first, const std::string& second) 
                                         reason && reason->is_scalar() ? reason->text() : "no reason given"));
   };
   const Value ra = document_part(a, "evaluate", "result"), rb = document_part(b, "evaluate", "result");
-  bool has_modes = false;
-  for (const char* mode : {"training", "inference"}) {
-    const auto ma = ra.find(mode), mb = rb.find(mode);
-    if (!ma || !mb || !ma->is_map() || !mb->is_map()) continue;
-    has_modes = true;
-    const std::string prefix = std::string(mode) + " ";
-    say_impossible(prefix, *ma, first);
-    say_impossible(prefix, *mb, second);
-    add_figures(prefix, *ma, *mb, out);
-  }
-  if (has_modes) return out;
-  say_impossible("", ra, first);
-  say_impossible("", rb, second);
-  add_figures("", ra, rb, out);
+  const std::vector<ModeResult> of_first = modes_of(ra), of_second = modes_of(rb);
+  // Two runs of one mode each are compared as they are: what training costs beside inference, say.
+  const bool is_one_each = of_first.size() == 1 && of_second.size() == 1;
+  for (const ModeResult& ma : of_first)
+    for (const ModeResult& mb : of_second) {
+      if (ma.mode != mb.mode && !is_one_each) continue;
+      const std::string prefix = is_one_each ? "" : ma.mode + " ";
+      check_figures(ma.result);
+      check_figures(mb.result);
+      say_impossible(prefix, ma.result, first);
+      say_impossible(prefix, mb.result, second);
+      add_figures(prefix, ma.result, mb.result, out);
+    }
+  if (out.figures.empty())
+    throw InputError(Diagnostic{.where = "RUN",
+                                .message = fmt::format("there is nothing to compare: {} is of {}, {} of {}", first,
+                                                       words_of(of_first), second, words_of(of_second)),
+                                .hint = "evaluate … --mode both --out DIR has both"});
   return out;
 }
 

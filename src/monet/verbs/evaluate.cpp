@@ -64,6 +64,7 @@ ModelRequest model_for(const EvaluateRequest& request, const std::string& mode) 
   if (mode == "inference") {
     asked.train = "none";
     asked.is_inference = true;
+    if (request.mode == "both") asked.recompute.clear();  // it is the training's
   } else {
     read_savings(request.plan, asked);
   }
@@ -94,7 +95,17 @@ EvaluateRun evaluate(const EvaluateRequest& request, cost::Cache& cache) {
   run.inputs = document_inputs(run.loaded);
   run.warnings = run.loaded.warnings;
   if (request.mode != "inference") evaluate_mode(request, "training", cache, run);
-  if (request.mode != "training") evaluate_mode(request, "inference", cache, run);
+  if (request.mode == "training") return run;
+  try {
+    evaluate_mode(request, "inference", cache, run);
+  } catch (const InputError& error) {
+    if (request.mode != "both" || request.plan.empty()) throw;
+    std::vector<Diagnostic> found = error.diagnostics();
+    found.push_back({.where = "--plan",
+                     .message = "what the training takes does not fit the inference: one plan cannot serve both modes",
+                     .hint = "--mode training and --mode inference, each with a plan of its own"});
+    throw InputError(std::move(found));
+  }
   return run;
 }
 

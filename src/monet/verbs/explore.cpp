@@ -102,6 +102,7 @@ search::Workload workload_of(const ExploreRequest& request, const std::string& m
       one.batch = batch;
       if (mode != "inference") one.recompute = r;
       Prepared prepared = prepare(one);
+      const double samples = static_cast<double>(samples_of(one, prepared));
       if (mode == "training" && !prepared.is_training) refuse("--mode", fmt::format("{} trains nothing", model));
       for (const Diagnostic& warning : prepared.warnings)
         if (std::find(problem.warnings.begin(), problem.warnings.end(), warning) == problem.warnings.end())
@@ -112,7 +113,7 @@ search::Workload workload_of(const ExploreRequest& request, const std::string& m
           problem.inputs.push_back(input);
       out.variants.push_back(
           std::make_unique<search::Subject>(decompose(std::move(prepared.graph), single_works(asked))));
-      out.samples.push_back(static_cast<double>(batch.value_or(1)));
+      out.samples.push_back(samples);
     }
   return out;
 }
@@ -353,6 +354,8 @@ ExploreProblem explore_problem(const ExploreRequest& request) {
   out.cache = std::make_unique<cost::Cache>();
   if (!request.evaluate.cache.empty()) read_cache(request.evaluate.cache, *out.cache, out.warnings);
   const Decisions decisions = decisions_of(request.also);
+  if (!decisions.recompute.empty() && modes.front() == "inference")
+    refuse("--also", "recompute: an inference saves nothing that could be rebuilt", "leave it out");
   if (!decisions.batches.empty() && !request.evaluate.model.batch)
     refuse("--also", "batch: beside which one?", "say how many samples an iteration has otherwise: --batch N");
   std::vector<search::Axis> axes;
@@ -449,7 +452,7 @@ SpaceCount count_space(const ExploreProblem& problem, const ExploreRequest& requ
   return out;
 }
 
-std::string flags_of(const ExploreRun& run, const Candidate& candidate) {
+std::string flags_of(const ExploreRun& run, const Candidate& candidate, const std::string& mode) {
   const search::Exploration& exploration = *run.problem.exploration;
   const hardware::LoadOptions options = run.problem.family->options(exploration.point(candidate));
   std::string out;
@@ -462,7 +465,7 @@ std::string flags_of(const ExploreRun& run, const Candidate& candidate) {
   for (std::size_t a = 0; a < ways.size(); ++a) {
     const std::string& kind = exploration.axes()[a].name;
     if (kind == "batch") out += " --batch " + ways[a];
-    if (kind == "recompute" && ways[a] != "none") out += " --recompute '" + ways[a] + "'";
+    if (kind == "recompute" && ways[a] != "none" && mode != "inference") out += " --recompute '" + ways[a] + "'";
   }
   return out;
 }

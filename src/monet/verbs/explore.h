@@ -89,8 +89,8 @@ struct SpaceCount {
 };
 SpaceCount count_space(const ExploreProblem& problem, const ExploreRequest& request);
 
-// What to give `evaluate` for a point: " --set x=4 --set y=2 --batch 8".
-std::string flags_of(const ExploreRun& run, const search::Candidate& candidate);
+// What to give `evaluate` for a point in a mode: " --set x=4 --set y=2 --batch 8".
+std::string flags_of(const ExploreRun& run, const search::Candidate& candidate, const std::string& mode);
 // The plan of a point for a workload, as a file; empty: it is the default one.
 std::string plan_yaml(const ExploreRun& run, const search::Candidate& candidate, std::size_t workload);
 // Where it stands in the folder of a run: "chips/12.training.plan.yaml"; of several models with the number of its own.

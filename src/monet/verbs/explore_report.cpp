@@ -37,10 +37,13 @@ Table front_table(const ExploreRun& run, std::size_t workload, const std::vector
                   const ErrorBand* band) {
   std::vector<std::string> header{"point"};
   for (std::string& name : variable_names(run.problem)) header.push_back(std::move(name));
+  const bool is_by_sample = std::any_of(
+      front.begin(), front.end(), [&](std::uint32_t i) { return run.found.points[i].figures[workload].samples != 1; });
+  const std::string each = is_by_sample ? " a sample" : "";
   header.push_back(band == nullptr
-                       ? "latency"
-                       : fmt::format("latency ({:+.0f} to {:+.0f} %)", 100 * band->low(), 100 * band->high()));
-  for (const char* column : {"energy", "area mm2", "TDP W", "of peak MACs", "off-chip"}) header.emplace_back(column);
+                       ? "latency" + each
+                       : fmt::format("latency{} ({:+.0f} to {:+.0f} %)", each, 100 * band->low(), 100 * band->high()));
+  header.insert(header.end(), {"energy" + each, "area mm2", "TDP W", "of peak MACs", "off-chip" + each});
   Table table(header);
   const std::size_t shown = std::min(front.size(), kFrontShown);
   for (std::size_t i = 0; i < shown; ++i) {
@@ -51,7 +54,7 @@ Table front_table(const ExploreRun& run, std::size_t workload, const std::vector
     for (std::string& value : decision_of(run.problem, p.candidate)) row.push_back(std::move(value));
     row.insert(row.end(), {latency_text(f), energy_text(f.energy_pj / f.samples), fmt::format("{:.4g}", f.area_mm2),
                            fmt::format("{:.4g}", f.tdp_w), fmt::format("{:.1f} %", 100 * f.utilisation),
-                           byte_count(f.offchip_bytes)});
+                           byte_count(f.offchip_bytes / f.samples)});
     table.row(std::move(row));
   }
   return table;

@@ -90,6 +90,10 @@ class Fusing {
       : request_(request), objective_(objective_named(request.objective)) {
     if (request.evaluate.mode == "both")
       throw InputError(Diagnostic{.where = "--mode", .message = "one at a time", .hint = "training or inference"});
+    if (request.evaluate.iterations != 1)
+      throw InputError(Diagnostic{.where = "--iterations",
+                                  .message = "ways to fuse are compared by one iteration",
+                                  .hint = "evaluate takes it, with the plan"});
     run_.rules = rules_named(request.rules, run_.inputs);
     if (request.limit) run_.rules.limit = *request.limit;
     run_.loaded = describe_hardware({.hardware = request.evaluate.hardware, .parameters = request.evaluate.parameters});

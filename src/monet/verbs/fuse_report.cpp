@@ -38,6 +38,23 @@ std::string proof_text(const FuseRun& run, const FuseRequest& request) {
   return out;
 }
 
+// A measure of groups does not know who waits for whom: the scheduler may judge otherwise.
+std::string worse_text(const FuseRun& run, const FuseRequest& request) {
+  const auto usual = std::find_if(run.variants.begin(), run.variants.end(),
+                                  [](const FuseVariant& v) { return v.name == "by default"; });
+  const FuseVariant& best = run.variants[run.best];
+  if (usual == run.variants.end() || !usual->figures.is_possible || !best.figures.is_possible) return "";
+  const bool is_energy = request.objective == "energy", is_traffic = request.objective == "traffic";
+  const auto value = [&](const search::Figures& f) {
+    return is_energy ? f.energy_pj : is_traffic ? f.offchip_bytes : f.latency_cycles;
+  };
+  if (!(value(best.figures) > value(usual->figures))) return "";
+  return fmt::format("{} is {} than by default, by the scheduler: --refine goes on from the better one\n", best.name,
+                     is_energy    ? "more energy"
+                     : is_traffic ? "more off-chip traffic"
+                                  : "slower");
+}
+
 std::size_t moved(const FusePlacement& placed) {
   return static_cast<std::size_t>(std::count_if(placed.found.decision.begin(), placed.found.decision.end(),
                                                 [](std::uint16_t allocation) { return allocation != 0; }));
@@ -78,9 +95,13 @@ Json json(const search::Figures& f) {
 }  // namespace
 
 std::string text(const FuseRun& run, const FuseRequest& request) {
-  std::string out = fmt::format("{}, {} on {}: fusion by the rules '{}', at most {} nodes a group, best in {}\n",
-                                request.evaluate.model.model, run.mode, run.loaded.hardware.name, request.rules,
-                                run.rules.limit, request.objective);
+  std::string out =
+      fmt::format("{}, {} on {}: fusion by the rules '{}', at most {} nodes a group{}, best in {}\n",
+                  request.evaluate.model.model, run.mode, run.loaded.hardware.name, request.rules, run.rules.limit,
+                  run.rules.updates_are_one && run.mode == "training" && !request.evaluate.fused_updates
+                      ? " (a weight's update counts as one)"
+                      : "",
+                  request.objective);
   out += proof_text(run, request) + "\n";
   Table table({"fused", "groups", "by the measure", "latency", "energy", "off-chip", "peak memory"});
   for (const FuseVariant& v : run.variants) {
@@ -101,6 +122,7 @@ std::string text(const FuseRun& run, const FuseRequest& request) {
     out += fmt::format("refined by {} steps, {} evaluations{}\n", run.refined->steps, run.refined->evaluations,
                        run.refined->is_local_optimum ? ": no single step is better" : "");
   if (run.placed) out += placed_text(*run.placed);
+  if (!run.refined && !run.placed) out += worse_text(run, request);
   for (const std::string& line : run.broken) out += fmt::format("by hand, against the rules: {}\n", line);
   std::vector<std::size_t> order(run.groups.size());
   for (std::size_t g = 0; g < order.size(); ++g) order[g] = g;

@@ -343,7 +343,7 @@ CheckedFile check_configuration(const std::string& path) {
   findings.error(
       tree.root(), "not a kind of configuration MONET reads",
       "hardware (MONET's own begins with 'monet: hardware'; ZigZag; Stream), a plan ('monet: plan'), fusion rules "
-      "('monet: fusion_rules'), a ZigZag workload or a mapping");
+      "('monet: fusion_rules'), a space of chips ('monet: space'), a ZigZag workload or a mapping");
   findings.throw_if_failed();
   return {};
 }

@@ -244,6 +244,19 @@ void read_bits(const LayerRequest& request, FoundLayers& found) {
   found.bits_are_given = true;
 }
 
+// Layers of their own have their own sizes and formats.
+void refuse_model_flags(const ModelRequest& m) {
+  const auto check = [](bool is_given, const char* flag) {
+    if (is_given)
+      refuse(flag, "is for MODEL/node", "conv:, gemm: and the layers of a file have their sizes; --bits says formats");
+  };
+  check(m.batch.has_value(), "--batch");
+  check(!m.dims.empty(), "--dim");
+  check(m.train != "all", "--train");
+  check(!m.precision.empty(), "--precision");
+  check(m.attention != "written", "--attention");
+}
+
 }  // namespace
 
 FoundLayers find_layers(const LayerRequest& request) {
@@ -257,6 +270,7 @@ FoundLayers find_layers(const LayerRequest& request) {
     refuse("--phase", "is for conv: and gemm: layers", "the nodes of a model and the layers of a file have their own");
   found.is_bare = is_conv || is_gemm;
   if (found.is_bare) {
+    refuse_model_flags(request.model);
     try {
       found.nests = {is_conv ? conv_of(request.layer, request.phase) : gemm_of(request.layer, request.phase)};
       found.layers = {cost::layer_of(found.nests[0], request.layer)};
@@ -265,6 +279,7 @@ FoundLayers find_layers(const LayerRequest& request) {
       refuse(request.layer.substr(0, 80), error.what());
     }
   } else if (const auto path = split_path(request.layer); path && (is_configuration(path->first))) {
+    refuse_model_flags(request.model);
     find_in_workload(path->first, path->second, found);
   } else {
     const std::size_t slash = request.layer.find('/');

@@ -131,6 +131,18 @@ cost::Named<std::vector<hardware::Unrolling>> parse_spatial(const std::string& t
       const AskedLoop loop = parse_loop("--spatial", item, layer, false);
       loops.push_back({.dimension = loop.dimension, .factor = *loop.factor});
     }
+    const std::string asked = word.substr(equals + 1);
+    for (const auto& [other, others] : spatial)
+      if (other == name)
+        refuse("--spatial", fmt::format("'{}' is given twice", name),
+               fmt::format("its loops stand together: {}={}{},{}", name, others.front().dimension,
+                           others.front().factor, asked.substr(0, 40)));
+    double lanes = 1;
+    for (const hardware::Unrolling& loop : loops) lanes *= static_cast<double>(loop.factor);
+    const auto at = static_cast<std::size_t>(std::find(known.begin(), known.end(), name) - known.begin());
+    if (const std::int64_t size = core.array->dimensions[at].size; lanes > static_cast<double>(size))
+      refuse("--spatial",
+             fmt::format("{}={} takes {:.0f} lanes, and {} has {}", name, asked.substr(0, 40), lanes, name, size));
     spatial.emplace_back(name, std::move(loops));
   }
   return spatial;

@@ -4,9 +4,24 @@
 
 #include "monet/base/file.h"
 #include "monet/base/sha256.h"
+#include "monet/cost/zigzag_files.h"
 #include "monet/plan/stream_plan.h"
 
 namespace monet {
+namespace {
+
+// What is no plan of ours must be a mapping file; if it is neither, both are named.
+void check_mapping(const std::string& bytes, const std::string& path) {
+  const config::Tree tree = config::parse(bytes, path);
+  if (cost::looks_like_mapping(tree.root())) return;
+  config::Findings findings;
+  findings.error(tree.root(), "neither a plan nor a mapping file of Stream",
+                 "a plan begins with 'monet: plan' (docs/plan.md); a mapping file is a list of entries with 'name' and "
+                 "'core_allocation', or a map with 'layers'");
+  findings.throw_if_failed();
+}
+
+}  // namespace
 
 plan::ParsedPlan read_plan(const PlanInput& input, const hardware::Hardware& hardware, const Graph& graph,
                            const std::vector<std::string>& layers, std::vector<DocumentInput>& inputs,
@@ -17,9 +32,10 @@ plan::ParsedPlan read_plan(const PlanInput& input, const hardware::Hardware& har
     const bool is_new =
         std::none_of(inputs.begin(), inputs.end(), [](const DocumentInput& other) { return other.name == "plan"; });
     if (is_new) inputs.push_back({"plan", input.plan, sha256_hex(bytes)});
-    parsed = plan::looks_like_plan(bytes, input.plan)
-                 ? plan::parse_plan(bytes, input.plan)
-                 : plan::parse_stream_plan(bytes, input.plan, plan::stream_context(hardware, graph));
+    const bool is_own = plan::looks_like_plan(bytes, input.plan);
+    if (!is_own) check_mapping(bytes, input.plan);
+    parsed = is_own ? plan::parse_plan(bytes, input.plan)
+                    : plan::parse_stream_plan(bytes, input.plan, plan::stream_context(hardware, graph));
     warnings.insert(warnings.end(), parsed.warnings.begin(), parsed.warnings.end());
   }
   if (!input.stacks.empty()) {

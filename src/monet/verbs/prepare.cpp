@@ -39,16 +39,22 @@ bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-std::int64_t microbatch_size(const ModelRequest& r, std::int64_t fallback) {
+// Samples of one pass over the model. An inference has no gradients to add up: it takes the whole batch at once.
+std::int64_t pass_size(const ModelRequest& r, std::int64_t fallback) {
   const std::int64_t batch = r.batch.value_or(fallback);
   if (batch < 1) refuse("--batch", "must be at least 1");
   if (r.microbatches < 1 || batch % r.microbatches != 0)
     refuse("--microbatches", fmt::format("{} microbatches do not divide a batch of {}", r.microbatches, batch),
            "the batch is that of the whole iteration");
-  return batch / r.microbatches;
+  return r.train == "none" ? batch : batch / r.microbatches;
 }
 
 void load_text(const ModelRequest& r, Prepared& p) {
+  const char* sizes =
+      "a text graph has the sizes it was written with: `monet graph MODEL --text` writes one with others";
+  if (r.batch) refuse("--batch", "the batch of a text graph cannot be changed", sizes);
+  if (!r.dims.empty()) refuse("--dim", "a text graph has no symbolic dimensions", sizes);
+  if (r.microbatches != 1) refuse("--microbatches", "the batch of a text graph cannot be changed", sizes);
   const std::string text = read_file(r.model);
   p.inputs.push_back({"model", r.model, sha256_hex(text)});
   p.graph = parse_graph(text, r.model);
@@ -62,7 +68,7 @@ void load_onnx(const ModelRequest& r, Prepared& p) {
   p.inputs.push_back({"model", r.model, sha256_hex(bytes)});
   ImportOptions options{.dims = r.dims, .batch = {}, .strict = r.strict, .load_weights = r.load_weights};
   if (r.batch)
-    options.batch = microbatch_size(r, 1);
+    options.batch = pass_size(r, 1);
   else if (r.microbatches != 1)
     refuse("--microbatches", "needs the batch of the whole iteration", "add --batch");
   Import import = import_onnx(bytes, r.model, options);
@@ -70,6 +76,7 @@ void load_onnx(const ModelRequest& r, Prepared& p) {
   p.values = std::move(import.weights);
   p.warnings = std::move(import.warnings);
   p.trained_parameters = import.trained_parameters;
+  p.has_batch_asked_for = import.has_batch_asked_for;
   const bool plain =
       std::all_of(p.graph.nodes.begin(), p.graph.nodes.end(), [](const Node& n) { return n.phase == Phase::Forward; });
   if (plain) p.graph = recompose_activations(recompose_norms(fold_constants(std::move(p.graph))));
@@ -80,7 +87,7 @@ void load(const ModelRequest& r, Prepared& p) {
     if (!r.dims.empty())
       refuse("--dim", "built-in models have no symbolic dimensions",
              "their sizes are options: " + r.model + ":name=value");
-    p.graph = build_model(r.model, microbatch_size(r, r.microbatches));
+    p.graph = build_model(r.model, pass_size(r, r.microbatches));
     return;
   }
   if (ends_with(r.model, ".monet")) return load_text(r, p);
@@ -210,6 +217,13 @@ void make_iteration(const ModelRequest& r, Prepared& p) {
 
 }  // namespace
 
+std::int64_t samples_of(const ModelRequest& r, const Prepared& p) {
+  if (r.batch && !p.has_batch_asked_for)
+    refuse("--batch", fmt::format("the batch of {} stays as it is: figures by sample cannot be told", r.model),
+           "export the model with a dynamic batch dimension, or leave --batch out");
+  return r.batch.value_or(r.microbatches);
+}
+
 Prepared prepare(const ModelRequest& r) {
   Prepared p;
   try {
@@ -217,6 +231,8 @@ Prepared prepare(const ModelRequest& r) {
     p.imported_training = std::any_of(p.graph.nodes.begin(), p.graph.nodes.end(),
                                       [](const Node& n) { return n.phase == Phase::Backward; });
     p.is_training = p.imported_training;
+    if (p.imported_training && r.microbatches != 1)
+      refuse("--microbatches", "the file contains gradients: what it adds up is its own", "leave it out");
     const bool makes = !p.imported_training && r.train != "none";
     if (!p.imported_training) {
       if (r.is_inference) p.graph = use_running_statistics(std::move(p.graph));
@@ -233,7 +249,10 @@ Prepared prepare(const ModelRequest& r) {
     p.parameters = count_parameters(p.graph);
     if (makes) make_iteration(r, p);
     if (!p.imported_training) rewrite(p, remove_dead_nodes);
-    if (p.is_training) drop_saved(r, p);
+    if (p.is_training)
+      drop_saved(r, p);
+    else if (!r.recompute.empty())
+      refuse("--recompute", "an inference saves nothing that could be rebuilt", "leave it out");
   } catch (const ShapeError& error) {
     refuse(r.model, error.what());
   }

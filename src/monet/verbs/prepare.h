@@ -41,8 +41,9 @@ struct ModelRequest {
 struct Prepared {
   Graph graph;
   bool is_training = false;
-  bool imported_training = false;  // the file already contained gradients
-  TensorId loss = kNoTensor;       // of training graphs we made
+  bool imported_training = false;   // the file already contained gradients
+  bool has_batch_asked_for = true;  // false: a file's inputs do not let themselves be given it
+  TensorId loss = kNoTensor;        // of training graphs we made
   std::vector<TensorId> weights, gradients, new_weights;
   std::int64_t parameters = 0, trained_parameters = 0;
   std::string precision, loss_name, optimizer_name;
@@ -54,5 +55,7 @@ struct Prepared {
 
 // Loads, recognises, sets formats, differentiates, rewrites, verifies. Throws InputError.
 Prepared prepare(const ModelRequest& request);
+// Of an iteration, as far as the request says; 1 where the file alone knows. Throws InputError if it is another number.
+std::int64_t samples_of(const ModelRequest& request, const Prepared& prepared);
 
 }  // namespace monet

@@ -1,11 +1,14 @@
 #include "monet/verbs/sweep.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "monet/base/nearest.h"
+#include "monet/models/catalogue.h"
 #include "monet/report/nest.h"
 #include "monet/report/table.h"
 #include "monet/verbs/cost_cache.h"
@@ -16,6 +19,9 @@ namespace monet {
 namespace {
 
 constexpr std::size_t kMostPoints = 100'000;
+constexpr double kMostFactor = 1e6;
+constexpr std::array<const char*, 8> kNames{"batch",     "microbatches",      "iterations",     "optimizer",
+                                            "precision", "offchip_bandwidth", "link_bandwidth", "onchip_memory"};
 
 SweepAxis parse_axis(const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -42,8 +48,11 @@ std::int64_t whole(const std::string& name, const std::string& text) {
 double factor(const std::string& name, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || value > 1e6)
+  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0))
     refuse("--vary", fmt::format("{} of '{}' is not a factor above zero", name, text.substr(0, 40)));
+  if (value > kMostFactor)
+    refuse("--vary", fmt::format("{} of '{}' is above {:.0f}", name, text.substr(0, 40), kMostFactor),
+           "factors are at most that");
   return value;
 }
 
@@ -65,7 +74,28 @@ std::string with_option(const std::string& model, const std::string& name, const
   return out + mark + name + "=" + value;
 }
 
-bool is_file(const std::string& model) { return model.ends_with(".onnx") || model.ends_with(".monet"); }
+// Sizes of an ONNX file are its own business; for any other model, what a name may be is known here.
+void check_name(const std::string& name, const EvaluateRequest& base, const std::vector<std::string>& chip_parameters) {
+  const bool is_builtin = is_builtin_model(base.model.model);
+  if (!is_builtin && !base.model.model.ends_with(".monet")) return;
+  std::vector<std::string> known(kNames.begin(), kNames.end()), options;
+  const std::string model = base.model.model.substr(0, base.model.model.find(':'));
+  for (const ModelEntry& entry : model_catalogue())
+    if (is_builtin && entry.name == model)
+      for (const ModelOption& option : entry.options) options.push_back(option.name);
+  std::string list = fmt::format("{}", fmt::join(known, ", "));
+  const auto add = [&](const std::string& whose, const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    list += fmt::format("; of {}: {}", whose, fmt::join(names, ", "));
+    known.insert(known.end(), names.begin(), names.end());
+  };
+  add(model, options);
+  add(base.hardware, chip_parameters);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  const std::string close = did_you_mean(name, known);
+  refuse("--vary", fmt::format("'{}' cannot be varied", name.substr(0, 40)),
+         fmt::format("{}{}known: {}", close, close.empty() ? "" : " ", list));
+}
 
 void apply(const std::string& name, const std::string& value, const std::vector<std::string>& chip_parameters,
            EvaluateRequest& r) {
@@ -88,10 +118,10 @@ void apply(const std::string& name, const std::string& value, const std::vector<
   } else if (std::find(chip_parameters.begin(), chip_parameters.end(), name) != chip_parameters.end()) {
     std::erase_if(r.parameters, [&](const auto& p) { return p.first == name; });
     r.parameters.emplace_back(name, value);
-  } else if (is_file(r.model.model)) {
-    r.model.dims[name] = whole(name, value);
-  } else {
+  } else if (is_builtin_model(r.model.model)) {
     r.model.model = with_option(r.model.model, name, value);
+  } else {
+    r.model.dims[name] = whole(name, value);
   }
 }
 
@@ -128,7 +158,12 @@ Sweep sweep(const SweepRequest& request) {
   Sweep out;
   std::size_t count = 1;
   for (const std::string& text : request.vary) {
-    out.axes.push_back(parse_axis(text));
+    SweepAxis axis = parse_axis(text);
+    for (const SweepAxis& other : out.axes)
+      if (other.name == axis.name)
+        refuse("--vary", fmt::format("'{}' is given twice", axis.name.substr(0, 40)),
+               fmt::format("all its values stand in one: --vary {}=…,…", axis.name.substr(0, 40)));
+    out.axes.push_back(std::move(axis));
     count *= out.axes.back().values.size();
     if (count > kMostPoints) refuse("--vary", fmt::format("more than {} points", kMostPoints));
   }
@@ -137,7 +172,14 @@ Sweep sweep(const SweepRequest& request) {
   if (!request.base.cache.empty()) read_cache(request.base.cache, cache, out.warnings);
   const std::vector<std::string> parameters =
       describe_hardware({.hardware = request.base.hardware, .parameters = request.base.parameters}).parameters;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (const SweepAxis& axis : out.axes) check_name(axis.name, request.base, parameters);
+  out.size = count;
+  Progress* progress = request.watch.progress;
+  if (progress != nullptr) {
+    progress->parts = "points";
+    progress->total = count;
+  }
+  for (std::size_t i = 0; i < count && !request.watch.deadline.is_over(); ++i) {
     EvaluateRequest r = request.base;
     std::vector<std::string> values;
     std::size_t rest = i, product = count;
@@ -156,6 +198,8 @@ Sweep sweep(const SweepRequest& request) {
       if (std::find(out.warnings.begin(), out.warnings.end(), warning) == out.warnings.end())
         out.warnings.push_back(warning);
     if (i == 0) out.inputs = run.inputs;
+    ++out.done;
+    if (progress != nullptr) progress->done = out.done;
   }
   if (!request.base.cache.empty() && cache.searched() > 0) write_cache(request.base.cache, cache, out.warnings);
   return out;
@@ -191,8 +235,9 @@ std::string text(const Sweep& s, const SweepRequest& request) {
     }
     table.row(std::move(row));
   }
-  return fmt::format("{}, {} on {}\n\n{}{}{}", request.base.model.model, request.base.mode, request.base.hardware,
-                     table.text("  "), reasons.empty() ? "" : "\n", reasons);
+  const std::string stopped = s.done < s.size ? fmt::format(", stopped after {} of {} points", s.done, s.size) : "";
+  return fmt::format("{}, {} on {}{}\n\n{}{}{}", request.base.model.model, request.base.mode, request.base.hardware,
+                     stopped, table.text("  "), reasons.empty() ? "" : "\n", reasons);
 }
 
 Json json(const Sweep& s) {
@@ -214,7 +259,7 @@ Json json(const Sweep& s) {
     point.set("macs", p.macs).set("utilisation", p.utilisation).set("tiles", p.tiles).set("bound", p.bound);
     points.push(std::move(point));
   }
-  return Json::object().set("axes", std::move(axes)).set("points", std::move(points));
+  return Json::object().set("axes", std::move(axes)).set("complete", s.done == s.size).set("points", std::move(points));
 }
 
 std::string csv(const Sweep& s) {

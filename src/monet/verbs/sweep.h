@@ -19,6 +19,7 @@ struct SweepAxis {
 struct SweepRequest {
   EvaluateRequest base{};
   std::vector<std::string> vary{};
+  Watch watch{};
 };
 
 struct SweepPoint {
@@ -35,6 +36,7 @@ struct SweepPoint {
 struct Sweep {
   std::vector<SweepAxis> axes{};
   std::vector<SweepPoint> points{};  // the first axis turns slowest; each mode of a point one after the other
+  std::size_t done = 0, size = 0;    // combinations: fewer are done than there are where it was stopped
   std::vector<Diagnostic> warnings{};
   std::vector<DocumentInput> inputs{};
 };

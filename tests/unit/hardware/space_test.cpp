@@ -60,6 +60,18 @@ TEST(Space, AnyFieldIsAVariable) {
   EXPECT_DOUBLE_EQ(m.hardware->cores[0].memories.back().leakage_mw.value, 1000) << "a field that was not there";
 }
 
+TEST(Space, ConstraintsThatNeverHaveAValueAreRefusedWithTheirPlace) {
+  const auto faults = [](const std::string& constraint) {
+    return fault_of("variables: {x: [64, 128], vector_lanes: [64]}\nconstraints:\n  - " + constraint + "\n");
+  };
+  for (const char* constraint :
+       {"x * (2 <= 300", "x <=", "<= x", "x ** 2 < 3", "x / 0 <= 3", "1 / (x - x) <= vector_lanes"})
+    EXPECT_EQ(faults(constraint).find("s.yaml:6:5: error: "), 0u) << constraint << ": " << faults(constraint);
+  for (const char* constraint : {"x * (2 + vector_lanes) <= 300", "1 / (x - 1) <= 3", "x / (vector_lanes - x) < 3",
+                                 "area_mm2 / (tdp_w - 1) <= 3"})
+    EXPECT_EQ(faults(constraint), "") << constraint;
+}
+
 TEST(Space, ConstraintsNameVariablesAndTheChip) {
   const Family f = family_of(
       "variables:\n  x: [64, 128]\n  y: [64, 128]\n"

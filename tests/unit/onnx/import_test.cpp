@@ -280,6 +280,7 @@ TEST(ImportRebatch, ReplacesAFixedBatchAndIgnoresStaleShapes) {
   EXPECT_EQ(shape_of(result.graph, "c"), (Shape{16, 4, 4, 4}));
   EXPECT_EQ(shape_of(result.graph, "f"), (Shape{16, 64}));  // the 2 in the target moved with the batch
   EXPECT_LACKS(text_of(result.warnings), "wrong");
+  EXPECT_TRUE(result.has_batch_asked_for);
 }
 
 TEST(ImportRebatch, LeavesInputsThatDisagreeAloneAndSaysSo) {
@@ -291,6 +292,8 @@ TEST(ImportRebatch, LeavesInputsThatDisagreeAloneAndSaysSo) {
   const Import result = m.import(options);
   EXPECT_EQ(shape_of(result.graph, "y"), (Shape{2, 5}));
   EXPECT_HOLDS(text_of(result.warnings), "the batch stays as it is");
+  EXPECT_FALSE(result.has_batch_asked_for);
+  EXPECT_TRUE(m.import().has_batch_asked_for);  // where none is asked for
 }
 
 TEST(ImportRebatch, HintsAtShapesWrittenIntoTheFile) {

@@ -138,6 +138,22 @@ TEST(Train, NarrowWeightsHaveMasterCopies) {
   for (std::size_t i = 0; i < t.weights.size(); ++i) EXPECT_EQ(t.graph[t.new_weights[i]].overwrites, t.weights[i]);
 }
 
+// A state takes the storage of the old one: both are as wide as the arithmetic, which is as wide as the weight.
+TEST(Train, StatesOfWideWeightsAreAsWide) {
+  for (const char* optimizer : {"momentum", "nesterov", "adam", "adamw"})
+    for (const bool is_scaled : {false, true}) {
+      TrainingOptions options;
+      options.optimizer = parse_optimizer(optimizer);
+      options.loss_scaling = is_scaled;
+      options.clip_norm = 1;
+      options.microbatches = 2;
+      const Graph g = train(set_precision(chain(), Element::F64), options).graph;
+      EXPECT_TRUE(faults(g).empty()) << optimizer << ": " << faults(g).front();
+      const std::string state = std::string(optimizer).starts_with("adam") ? "fc.weight.m" : "fc.weight.velocity";
+      EXPECT_EQ(g[tensor_named(g, state)].format.element, Element::F64) << optimizer;
+    }
+}
+
 TEST(Train, AdamIsFourteenNodesPerWeight) {
   TrainingOptions options;
   options.optimizer = parse_optimizer("adam");
