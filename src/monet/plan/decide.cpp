@@ -235,7 +235,7 @@ class Decision {
       }
       if (is_used) continue;
       // A plan of another graph has thousands of them: nobody reads that many hints.
-      const std::string otherwise = "`monet graph MODEL --text` lists them";
+      const std::string otherwise = "`monet graph MODEL --text --decompose` lists them";
       fault("nodes/" + entry.node, fmt::format("no node is named '{}'", entry.node),
             unknown++ < kHints ? did_you_mean(entry.node, node_names(), otherwise) : otherwise);
     }
