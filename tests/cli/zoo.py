@@ -4,7 +4,8 @@
 
 Training and inference of batch 1, without a plan; images of 32 x 32 pixels and sequences of 32 tokens. Each evaluation
 must end within --seconds (300), with exit code 0 and figures, or with exit code 1 and an inequality: bytes (or tiles)
-needed and bytes that are there. The largest take 12 GB of memory: think before using --jobs. Prints a table: seconds of each, and what went wrong. Exit code 1 if anything did.
+needed and bytes that are there. The largest take 12 GB of memory: think before using --jobs. Prints a table: seconds of
+each, and what went wrong. Exit code 1 if anything did.
 """
 import argparse
 import concurrent.futures
@@ -33,7 +34,7 @@ def small(model):
 
 def is_inequality(reason):
     """Whether it says how many bytes (or tiles) are needed and how many there are."""
-    if match := re.search(r"(\d+) tiles are more than the (\d+) that are scheduled", reason):
+    if match := re.search(r"(\d+) (?:tiles|parts of tensors[^.]*) are more than the (\d+) that are scheduled", reason):
         return int(match[1]) > int(match[2])
     if match := re.search(r"(\d+) B .*> (\d+) B", reason):
         return int(match[1]) > int(match[2])
