@@ -6,6 +6,7 @@ import itertools
 import json
 import pathlib
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -207,6 +208,29 @@ class Checkpoints(Commands):
         self.assertTrue(result["front"])
         self.assertTrue((self.folder / f"run/plans/{result['front'][0]}.yaml").exists())
 
+    def test_the_command_that_is_shown_gives_the_figures_of_the_point(self):
+        flags = ("--set", "side=8", "--microbatches", "4", "--precision", "fp32", "--optimizer", "sgd", "--updates", "fused")
+        said = self.ok("checkpoint", *self.FEW, "--on", CHIP, *flags, "--evaluations", "8", "--out", "run")
+        command = shlex.split(said.splitlines()[-1].split(": monet ")[1])
+        result = json.loads((self.folder / "run/result.json").read_text())["result"]
+        self.assertEqual(result["points"][result["front"][0]]["latency_cycles"], self.result(*command)["latency_cycles"])
+
+    def test_plans_are_those_of_the_front_and_others_in_the_store_are_said(self):
+        self.ok("checkpoint", *self.FEW, "--on", CHIP, "--evaluations", "30", "--out", "run")
+        said = self.ok("checkpoint", *self.FEW, "--on", CHIP, "--evaluations", "10", "--seed", "5", "--out", "run", "--resume")
+        result = json.loads((self.folder / "run/result.json").read_text())["result"]
+        self.assertEqual({f"{i}.yaml" for i in result["front"]}, {p.name for p in (self.folder / "run/plans").iterdir()})
+        self.assertIn("more evaluations are in the store, of other searches", said)
+
+    def test_time_that_is_over_leaves_everything_kept(self):
+        for more in ((), ("--fit", "10GB"), ("--also", "fusion=4")):
+            result = self.search("--time", "0.000001", *more)["result"]
+            self.assertEqual((1, True, [0]), (result["evaluations"], result["stopped"], result["front"]))
+
+    def test_it_ends_where_the_front_does_not_change(self):
+        said = self.ok("checkpoint", *self.MODEL, "--on", CHIP, "--evaluations", "2000", "--stagnation", "2")
+        self.assertIn("ended as the front did not change any more", said)
+
     def test_what_is_there_is_not_overwritten(self):
         self.ok("checkpoint", *self.FEW, "--on", CHIP, "--evaluations", "10", "--out", "run")
         self.assertIn("--resume goes on with them", self.refused("checkpoint", *self.FEW, "--on", CHIP, "--out", "run"))
@@ -225,6 +249,11 @@ class Checkpoints(Commands):
                                    (("--also", "tiles=none"), "tiles: 'none' is no number from"),
                                    (("--also", "batch=64"), "batch 64 is there already"),
                                    (("--also", "cores=area"), "latency or energy"),
+                                   (("--also", "tiles=2,2"), "tiles: 2 is there twice"),
+                                   (("--also", "tiles=1"), "1 is what is tried anyway"),
+                                   (("--strategy", "chen", "--decide", "spill"), "chen rebuilds activations, which --decide does not allow"),
+                                   (("--strategy", "exhaustive", "--evaluations", "3"), "--evaluations: error: is for --strategy nsga2"),
+                                   (("--recompute", "all"), "nothing is left to decide on (leave it away"),
                                    (("--decide", "keep"), "--decide: error: there is nothing to decide"),
                                    (("--train", "none"), "nothing is trained")):
             self.assertIn(message, self.refused("checkpoint", *self.FEW, "--on", CHIP, *arguments))
@@ -302,6 +331,21 @@ class Fusion(Commands):
         result = self.result("fuse", MODEL, "--on", CHIP, "--refine", "--evaluations", "40")
         self.assertLessEqual(result["after"]["latency_cycles"],
                              min(v["latency_cycles"] for v in result["variants"] if v["name"] != "refined"))
+
+    def test_what_is_proven_is_said_of_the_groups_that_are_given(self):
+        result = self.result("fuse", MODEL, "--on", CHIP, "--limit", "2", "--refine", "--evaluations", "60")
+        refined = next(v for v in result["variants"] if v["name"] == "refined")
+        self.assertGreater(result["refined"]["steps"], 0)
+        self.assertFalse(result["proven_optimal"])
+        self.assertEqual(refined["objective"], result["objective"])
+
+    def test_where_nothing_can_be_scheduled_the_measure_is_said(self):
+        small = ("--on", CHIP, "--set", "cores.dram.memories.dram.size=10 KiB")
+        for asked, used in (("latency", "traffic"), ("energy", "traffic"), ("traffic", "traffic"), ("groups", "groups")):
+            result = self.document("fuse", MODEL, *small, "--objective", asked, exit_code=1)["result"]
+            self.assertEqual(used, result["measure"])
+            if used == "groups":
+                self.assertEqual(len(result["groups"]), result["objective"])
 
     PLACED = ("hetero_quad_core", "tpu_like_quad_core")
 

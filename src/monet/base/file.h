@@ -13,5 +13,7 @@ void write_file(const std::string& path, std::string_view bytes);
 
 // With those above it; one that is there is fine. Throws InputError.
 void make_folder(const std::string& path);
+// The files of a folder whose names end so; none where there is no such folder. Throws InputError.
+void remove_files(const std::string& folder, std::string_view ending);
 
 }  // namespace monet

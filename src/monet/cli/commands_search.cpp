@@ -39,6 +39,7 @@ int run_query(const ExploreCommand& command, const Output& output) {
 void write_explored(const ExploreRun& run, const ExploreRequest& request, const std::string& folder,
                     const std::string& document) {
   make_folder(folder + "/chips");
+  remove_files(folder + "/chips", ".yaml");  // of an earlier front
   for (std::size_t w = 0; w < run.found.fronts.size(); ++w)
     for (const std::uint32_t i : run.found.fronts[w]) {
       const search::Candidate& candidate = run.found.points[i].candidate;
@@ -116,18 +117,20 @@ int run_checkpoint(const CheckpointCommand& command, const Output& output) {
                                              clock.seconds(), threads_for(request.evaluate.threads)});
   if (!command.out.empty()) {
     make_folder(command.out + "/plans");
+    remove_files(command.out + "/plans", ".yaml");  // of an earlier front
     for (const std::uint32_t i : run.found.front)
       write_file(fmt::format("{}/plans/{}.yaml", command.out, i), plan_yaml(run, i));
     write_file(command.out + "/points.csv", csv(run));
     write_file(command.out + "/result.json", document);
   }
   fmt::print("{}", output.json ? document : text(run, request));
-  if (!output.json && !command.out.empty() && !run.found.front.empty())
-    fmt::print(
-        "\n{0}/plans has a plan for each point of the front: monet evaluate {1}{4} --on {2}{5} --plan "
-        "{0}/plans/{3}.yaml\n",
-        command.out, request.evaluate.model.model, request.evaluate.hardware, run.found.front.front(),
-        batch_flag(run, request, run.found.front.front()), request.evaluate.fused_updates ? " --updates fused" : "");
+  if (!output.json && !command.out.empty() && !run.found.front.empty()) {
+    const std::uint32_t point = run.found.front.front();
+    std::string flags = batch_flag(run, request, point) + " --on " + request.evaluate.hardware;
+    for (const auto& [name, words] : command.flags) flags += words;
+    fmt::print("\n{0}/plans has a plan for each point of the front: monet evaluate {1}{2} --plan {0}/plans/{3}.yaml\n",
+               command.out, request.evaluate.model.model, flags, point);
+  }
   if (interrupt.asked()) return 130;
   return run.found.front.empty() ? 1 : 0;
 }

@@ -19,9 +19,13 @@ struct FuseCommand {
   std::string out{};  // a folder for the result and the plan
 };
 
+// What was said of models and evaluations, by flag, as `evaluate` takes it: {"--batch", " --batch 8"}.
+using SaidFlags = std::vector<std::pair<std::string, std::string>>;
+
 struct CheckpointCommand {
   CheckpointRequest request{};
   std::string out{};  // a folder for the result, the evaluations and the plans
+  SaidFlags flags{};
 };
 
 struct ExploreCommand {
@@ -29,8 +33,7 @@ struct ExploreCommand {
   std::string out{};                   // a folder for the result and the chips
   bool count = false;                  // run nothing
   std::optional<std::string> query{};  // run nothing: points of `out` for which it holds
-  // What was said of models and evaluations, by flag, as `evaluate` takes it: {"--batch", " --batch 8"}.
-  std::vector<std::pair<std::string, std::string>> flags{};
+  SaidFlags flags{};
 };
 
 int run_fuse(const FuseCommand& command, const Output& output);

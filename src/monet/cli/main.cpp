@@ -387,10 +387,13 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
 
   CheckpointCommand checkpoint_command;
   RawEvaluate raw_checkpoint;
-  std::string checkpoint_evaluations, checkpoint_time, checkpoint_fit, checkpoint_seed, checkpoint_share;
+  std::string checkpoint_evaluations, checkpoint_time, checkpoint_fit, checkpoint_seed, checkpoint_share,
+      checkpoint_stagnation;
   CLI::App* checkpoint = app.add_subcommand(
       "checkpoint", "which saved activations to keep, recompute or spill: the front of latency, energy and memory");
   add_evaluate_options(*checkpoint, checkpoint_command.request.evaluate, raw_checkpoint);
+  const std::vector<const CLI::Option*> checkpoint_shared =
+      options_but(*checkpoint, {"on", "batch", "plan", "stacks", "mode", "threads", "cache"});
   checkpoint->get_option("--plan")->description(
       "groups of the iteration as it is: a plan (docs/plan.md), as fuse writes it");
   checkpoint
@@ -413,6 +416,8 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
   checkpoint->add_option("--fit", checkpoint_fit,
                          "BYTES (or 13MB, 12MiB): the least slowdown whose peak is not above it");
   checkpoint->add_option("--evaluations", checkpoint_evaluations, "at most so many (default 1000)");
+  checkpoint->add_option("--stagnation", checkpoint_stagnation,
+                         "end after so many generations without a change of the front (default: never)");
   checkpoint->add_option("--time", checkpoint_time, "seconds; then the best found so far is given");
   checkpoint->add_option("--seed", checkpoint_seed, "of the search (default 1)");
   checkpoint->add_option(
@@ -422,9 +427,15 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
   add_output_options(*checkpoint, output);
   checkpoint->callback([&] {
     CheckpointRequest& r = checkpoint_command.request;
+    if (r.strategy != "nsga2")
+      refuse_given(*checkpoint, {"--evaluations", "--seed", "--stagnation"}, "is for --strategy nsga2",
+                   "the others try what they have to; leave it out");
+    checkpoint_command.flags = given(checkpoint_shared);
     finish(r.evaluate, raw_checkpoint);
     if (!checkpoint_evaluations.empty())
       r.evaluations = static_cast<std::size_t>(positive("--evaluations", checkpoint_evaluations));
+    if (!checkpoint_stagnation.empty())
+      r.stagnation = static_cast<std::size_t>(positive("--stagnation", checkpoint_stagnation));
     if (!checkpoint_time.empty()) r.seconds = seconds("--time", checkpoint_time);
     if (!checkpoint_fit.empty()) r.fit_bytes = byte_size("--fit", checkpoint_fit);
     if (!checkpoint_seed.empty()) r.seed = static_cast<std::uint64_t>(positive("--seed", checkpoint_seed));

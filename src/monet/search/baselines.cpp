@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "monet/base/assert.h"
@@ -13,6 +14,8 @@ namespace monet::search {
 namespace {
 
 using solve::Choices;
+
+constexpr double kSeedWork = 2e8, kAnyWork = std::numeric_limits<double>::infinity();
 
 // The node of the iteration that a single work was made of: the one with the longest name that begins its own.
 class Origins {
@@ -77,9 +80,11 @@ class Baselines {
     } else {
       for (const double budget : budgets()) {
         if (options_.deadline.is_over()) break;
-        const Deadline deadline = options_.deadline.within(options_.seconds_each);
+        const Deadline deadline =
+            options_.is_seed ? options_.deadline : options_.deadline.within(options_.seconds_each);
         const std::string words = fmt::format("{:.3g} MB", budget / 1e6);
-        if (name_ == "rotor") add(rotor(linear_, budget, {.deadline = deadline}), words);
+        if (name_ == "rotor")
+          add(rotor(linear_, budget, {.work = options_.is_seed ? kSeedWork : kAnyWork, .deadline = deadline}), words);
         if (name_ == "checkmate") add(checkmate(linear_, budget, deadline), words);
         if (name_ == "moccasin") add(moccasin(linear_, budget, deadline), words);
         if (name_ == "poet") add(poet(linear_, budget, deadline), words);
@@ -105,6 +110,8 @@ class Baselines {
   }
 
   void add(const LinearResult& result, std::string words) {
+    if (!result.is_possible && !result.is_proven && options_.give_up)
+      options_.give_up(fmt::format("{} at {}", name_, words));
     if (!result.is_possible) return;
     add(result.figures.decision, std::move(words), result.is_proven, result.gap());
   }

@@ -26,7 +26,10 @@ struct Baseline {
 struct BaselineOptions {
   Deadline deadline{};
   std::size_t budgets = 8;   // of rules that are given one
-  double seconds_each = 20;  // of an integer program
+  double seconds_each = 20;  // of a rule that is solved, for each budget
+  // To begin a search with: the rules take as much work as is worth it, whatever the clock says.
+  bool is_seed = false;
+  std::function<void(const std::string&)> give_up{};  // told of a budget for which the time was not enough
   // Figures of decisions, for the rule that measures each activation alone.
   std::function<std::vector<Figures>(std::span<const solve::Choices>)> price{};
 };

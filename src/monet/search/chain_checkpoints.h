@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "monet/base/watch.h"
@@ -41,6 +42,9 @@ std::vector<LinearResult> greedy_family(const LinearProblem& problem, const Dead
 // in the first run and not again.
 struct RotorOptions {
   std::size_t slots = 500;  // of memory; sizes are rounded up to them, unless all are multiples of a large enough one
+  // Slots times the third power of the stages: there are fewer slots where it would be more, and below fifty nothing is
+  // found.
+  double work = std::numeric_limits<double>::infinity();
   Deadline deadline{};
 };
 LinearResult rotor(const LinearProblem& problem, double budget_bytes, const RotorOptions& options = {});

@@ -232,12 +232,16 @@ LinearResult rotor(const LinearProblem& problem, double budget_bytes, const Roto
   if (memory < 0) return {.is_proven = true};
   const Chain chain(problem);
   if (chain.stages.empty()) return {.is_possible = true, .is_proven = true, .figures = figures_of(problem, {})};
+  constexpr double kLeastSlots = 50;
+  const double affordable = options.work / std::pow(static_cast<double>(chain.stages.size()), 3);
+  const double slots = std::min(static_cast<double>(options.slots), std::max(1.0, std::floor(affordable)));
+  if (affordable < std::min(kLeastSlots, static_cast<double>(options.slots))) return result;
   // Never more memory than would be used; then slots of a common size, if few enough, and even ones else.
   double most = 0;
   for (const LinearStep& step : problem.steps) most += step.bytes;
   const double unit = common_unit(problem), used = std::min(memory, most);
-  const bool is_exact = unit > 0 && used / unit <= static_cast<double>(options.slots);
-  Program program(chain.stages, used, is_exact ? unit : std::max(used, 1.0) / static_cast<double>(options.slots));
+  const bool is_exact = unit > 0 && used / unit <= slots;
+  Program program(chain.stages, used, is_exact ? unit : std::max(used, 1.0) / slots);
   if (!program.fill(options.deadline)) return result;
   result.is_possible = program.cycles() < kImpossible;
   result.is_proven = is_exact;

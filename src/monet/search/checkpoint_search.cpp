@@ -18,9 +18,10 @@ class Evaluator {
   Evaluator(const Checkpointing& problem, const CheckpointSearchOptions& options, CheckpointFront& out)
       : problem_(problem), options_(options), out_(out) {}
 
-  // Fewer than asked for where the time is over.
+  // Fewer than asked for where the time is over, but one at least.
   std::vector<Score> operator()(std::span<const Choices> batch) {
     std::vector<Score> scores;
+    if (out_.points.empty() && !batch.empty() && options_.deadline.state() == Stop::Time) step(batch.first(1), scores);
     for (std::size_t at = 0; at < batch.size() && !options_.deadline.is_over(); at += kStep)
       step(batch.subspan(at, std::min(kStep, batch.size() - at)), scores);
     return scores;

@@ -57,21 +57,29 @@ std::vector<NodeCost> fusion_costs(const plan::Chip& chip, const Evaluated& eval
 }
 
 Fusion fuse(const FusionInput& input) {
-  const Deadline deadline = input.seconds < 1e9 ? Deadline(input.seconds) : Deadline();
   const FusionGraph graph = fusion_graph(input.graph, input.facts, input.chip, input.rules);
   FusionRules rules = input.rules;
-  FusionCandidates candidates = fusion_candidates(graph, input.chip, rules, {.deadline = deadline});
-  while (!candidates.is_complete && rules.limit > 1 && !deadline.is_over()) {
-    --rules.limit;
-    candidates = fusion_candidates(graph, input.chip, rules, {.deadline = deadline});
+  const auto listed = [&](std::uint32_t limit) {
+    rules.limit = limit;
+    return fusion_candidates(graph, input.chip, rules, {.deadline = input.deadline});
+  };
+  std::uint32_t limit = input.rules.limit;
+  FusionCandidates candidates = listed(limit);
+  if (!candidates.is_complete) {  // then of as many nodes as can be: from few on, as a long list takes the longest
+    candidates = listed(limit = 1);
+    for (std::uint32_t larger = 2; larger < input.rules.limit; ++larger) {
+      FusionCandidates more = listed(larger);
+      if (!more.is_complete) break;
+      candidates = std::move(more);
+      limit = larger;
+    }
   }
   solve::PartitionProblem problem{.nodes = static_cast<std::uint32_t>(graph.nodes.size()), .edges = graph.order};
   for (std::vector<std::uint32_t>& group : candidates.groups) {
     const double cost = cost_of(input, graph, group);
     problem.candidates.push_back({std::move(group), cost});
   }
-  const solve::PartitionResult found =
-      solve::partition(problem, {.seconds = input.seconds < 1e9 ? deadline.seconds_left() : 1e9});
+  const solve::PartitionResult found = solve::partition(problem, {.deadline = input.deadline});
   std::vector<std::vector<std::uint32_t>> groups;
   for (const std::uint32_t c : found.chosen) groups.push_back(problem.candidates[c].nodes);
   return {.groups = with_movement(input.graph, graph, groups),
@@ -80,7 +88,7 @@ Fusion fuse(const FusionInput& input) {
           .is_proven = found.is_proven && candidates.is_complete,
           .nodes = graph.nodes.size(),
           .candidates = problem.candidates.size(),
-          .limit = rules.limit,
+          .limit = limit,
           .rounds = found.rounds,
           .cuts = found.cuts};
 }
@@ -91,9 +99,7 @@ double objective_of(const FusionInput& input, const std::vector<std::vector<Node
   const FusionGraph graph = fusion_graph(input.graph, input.facts, input.chip, rules);
   double sum = 0;
   for (const std::vector<NodeId>& nodes : groups) {
-    std::vector<std::uint32_t> group;
-    for (const NodeId n : nodes)
-      if (const std::uint32_t index = graph.index_of[n.index()]; index != FusionTensor::kNobody) group.push_back(index);
+    const std::vector<std::uint32_t> group = fusion_group(graph, nodes);
     if (!group.empty()) sum += cost_of(input, graph, group);
   }
   return sum;

@@ -38,7 +38,7 @@ struct FusionInput {
   FusionRules rules{};
   FusionObjective objective = FusionObjective::Groups;
   std::vector<NodeCost> costs{};  // by node of the graph; for latency and energy
-  double seconds = 1e9;
+  Deadline deadline{};
 };
 
 struct Fusion {

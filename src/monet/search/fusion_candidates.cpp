@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <memory>
 #include <set>
 
 namespace monet::search {
@@ -19,9 +20,9 @@ bool is_one_of(const FusionNode& node, const std::vector<std::string>& kinds) {
 }
 
 // The rules for one graph, ready to be asked of many groups.
-class GroupJudge {
+class Rules {
  public:
-  GroupJudge(const FusionGraph& graph, const plan::Chip& chip, const FusionRules& rules)
+  Rules(const FusionGraph& graph, const plan::Chip& chip, const FusionRules& rules)
       : graph_(graph), rules_(rules), words_((graph.nodes.size() + 63) / 64) {
     for (const KindLimit& limit : rules.kinds) {
       std::vector<bool> counts, asks;
@@ -193,7 +194,7 @@ class GroupJudge {
 // node and none of the earlier ones.
 class Enumeration {
  public:
-  Enumeration(const FusionGraph& graph, const GroupJudge& judge, const CandidateOptions& options)
+  Enumeration(const FusionGraph& graph, const Rules& judge, const CandidateOptions& options)
       : graph_(graph), judge_(judge), options_(options), touched_(graph.nodes.size(), 0) {}
 
   FusionCandidates run() {
@@ -219,7 +220,8 @@ class Enumeration {
       const std::uint32_t next = open.back();
       open.pop_back();
       group.push_back(next);
-      if (judge_.may_grow(group)) {
+      look();
+      if (out_.is_complete && judge_.may_grow(group)) {
         keep(group);
         std::vector<std::uint32_t> wider = open, added;
         for (const std::uint32_t other : graph_.neighbours[next])
@@ -235,19 +237,24 @@ class Enumeration {
     }
   }
 
+  void look() {
+    ++looks_;
+    if (looks_ >= options_.most_looks || (looks_ % 1024 == 0 && options_.deadline.is_over())) out_.is_complete = false;
+  }
+
   void keep(const std::vector<std::uint32_t>& group) {
     if (!judge_.is_allowed(group)) return;
     std::vector<std::uint32_t> nodes = group;
     std::sort(nodes.begin(), nodes.end());
     out_.groups.push_back(std::move(nodes));
-    if (out_.groups.size() >= options_.most || (out_.groups.size() % 1024 == 0 && options_.deadline.is_over()))
-      out_.is_complete = false;
+    if (out_.groups.size() >= options_.most) out_.is_complete = false;
   }
 
   const FusionGraph& graph_;
-  const GroupJudge& judge_;
+  const Rules& judge_;
   CandidateOptions options_;
   std::vector<std::uint8_t> touched_;  // by node: in the group, or beside it
+  std::size_t looks_ = 0;
   FusionCandidates out_;
 };
 
@@ -278,13 +285,14 @@ Boundary boundary_of(const FusionGraph& graph, const std::vector<std::uint32_t>&
 
 FusionCandidates fusion_candidates(const FusionGraph& graph, const plan::Chip& chip, const FusionRules& rules,
                                    const CandidateOptions& options) {
-  const GroupJudge judge(graph, chip, rules);
+  const Rules judge(graph, chip, rules);
   return Enumeration(graph, judge, options).run();
 }
 
-std::optional<std::string> broken_rule(const FusionGraph& graph, const plan::Chip& chip, const FusionRules& rules,
-                                       const std::vector<std::uint32_t>& group) {
-  return GroupJudge(graph, chip, rules).broken(group);
+GroupJudge group_judge(const FusionGraph& graph, const plan::Chip& chip, const FusionRules& rules) {
+  return [judge = std::make_shared<const Rules>(graph, chip, rules)](const std::vector<std::uint32_t>& group) {
+    return judge->broken(group);
+  };
 }
 
 }  // namespace monet::search

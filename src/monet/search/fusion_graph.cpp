@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "monet/base/assert.h"
 #include "monet/graph/order.h"
 #include "monet/graph/storage.h"
 #include "monet/plan/default_groups.h"
@@ -41,38 +42,97 @@ class Building {
   }
 
  private:
+  using Steps = std::vector<std::uint32_t>;  // rising
+
   bool is_node(std::uint32_t i) const {
     return !facts_[i].is_view && !(rules_.movement_is_free && facts_[i].kind == hardware::WorkClass::Movement);
   }
 
   // What is one node here, in an order in which it can run.
   std::vector<std::vector<NodeId>> units(const std::vector<std::vector<NodeId>>& before) const {
-    std::vector<std::vector<std::uint32_t>> all;
-    std::vector<bool> is_taken(graph_.nodes.size(), false);
-    if (rules_.updates_are_one)
-      for (const plan::ChosenGroup& group : plan::default_groups(graph_, facts_, before)) {
-        std::vector<std::uint32_t> steps;
-        for (const NodeId n : group.nodes)
-          if (is_node(n.value) && graph_[n].phase == Phase::Update) steps.push_back(n.value);
-        if (steps.size() < 2) continue;
-        for (const std::uint32_t n : steps) is_taken[n] = true;
-        all.push_back(std::move(steps));
-      }
-    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i)
-      if (!is_taken[i]) all.push_back({i});
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
     for (std::uint32_t i = 0; i < before.size(); ++i)
       for (const NodeId p : before[i]) edges.push_back({p.value, i});
-    std::vector<const std::vector<std::uint32_t>*> pointers;
-    for (const auto& nodes : all) pointers.push_back(&nodes);
+    const auto order_of = [&](const std::vector<Steps>& all) {
+      std::vector<const Steps*> pointers;
+      for (const Steps& steps : all) pointers.push_back(&steps);
+      return solve::order_of_groups(static_cast<std::uint32_t>(graph_.nodes.size()), edges, pointers);
+    };
+    std::vector<Steps> updates = rules_.updates_are_one ? updates_of(before) : std::vector<Steps>{};
+    std::vector<Steps> all = with_the_rest(updates);
+    std::vector<std::uint32_t> order = order_of(all);
+    if (order.size() < all.size()) {  // somebody else must run between steps: they are no unit
+      std::erase_if(updates, [&](const Steps& steps) { return !is_convex(steps, before); });
+      all = with_the_rest(updates);
+      order = order_of(all);
+    }
+    if (order.size() < all.size()) {  // two wait for one another
+      all = with_the_rest({});
+      order = order_of(all);
+    }
+    MONET_ASSERT(order.size() == all.size(), "nodes of a graph have an order");
     std::vector<std::vector<NodeId>> out;
-    for (const std::uint32_t u :
-         solve::order_of_groups(static_cast<std::uint32_t>(graph_.nodes.size()), edges, pointers)) {
-      if (all[u].size() == 1 && !is_node(all[u].front())) continue;
-      out.emplace_back();
-      for (const std::uint32_t n : all[u]) out.back().push_back(NodeId{n});
+    for (const std::uint32_t u : order) {
+      std::vector<NodeId> nodes;
+      for (const std::uint32_t n : all[u])
+        if (is_node(n)) nodes.push_back(NodeId{n});
+      if (!nodes.empty()) out.push_back(std::move(nodes));
     }
     return out;
+  }
+
+  // The steps of each update, with what stands between them and is no node.
+  std::vector<Steps> updates_of(const std::vector<std::vector<NodeId>>& before) const {
+    std::vector<Steps> out;
+    for (const plan::ChosenGroup& group : plan::default_groups(graph_, facts_, before)) {
+      Steps members, steps;
+      for (const NodeId n : group.nodes)
+        if (!is_node(n.value) || graph_[n].phase == Phase::Update) members.push_back(n.value);
+      std::sort(members.begin(), members.end());
+      // By member: whether a step leads to it, and whether it leads to a step.
+      std::vector<bool> is_after(members.size(), false), is_before(members.size(), false);
+      const auto for_each_edge = [&](std::size_t m, const auto& visit) {
+        for (const NodeId p : before[members[m]])
+          if (const auto at = std::lower_bound(members.begin(), members.end(), p.value);
+              at != members.end() && *at == p.value)
+            visit(static_cast<std::size_t>(at - members.begin()));
+      };
+      for (std::size_t m = 0; m < members.size(); ++m)
+        for_each_edge(m, [&](std::size_t p) { is_after[m] = is_after[m] || is_after[p] || is_node(members[p]); });
+      for (std::size_t m = members.size(); m-- > 0;)
+        for_each_edge(m, [&](std::size_t p) { is_before[p] = is_before[p] || is_before[m] || is_node(members[m]); });
+      std::size_t count = 0;
+      for (std::size_t m = 0; m < members.size(); ++m) {
+        count += is_node(members[m]) ? 1 : 0;
+        if (is_node(members[m]) || (is_after[m] && is_before[m])) steps.push_back(members[m]);
+      }
+      if (count > 1) out.push_back(std::move(steps));
+    }
+    return out;
+  }
+
+  std::vector<Steps> with_the_rest(std::vector<Steps> units) const {
+    std::vector<bool> is_taken(graph_.nodes.size(), false);
+    for (const Steps& steps : units)
+      for (const std::uint32_t n : steps) is_taken[n] = true;
+    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i)
+      if (!is_taken[i]) units.push_back({i});
+    return units;
+  }
+
+  // Whether nobody else must run after one of them and before another.
+  bool is_convex(const Steps& steps, const std::vector<std::vector<NodeId>>& before) const {
+    std::vector<bool> is_inside(graph_.nodes.size(), false), follows(graph_.nodes.size(), false);
+    for (const std::uint32_t n : steps) is_inside[n] = true;
+    for (std::uint32_t i = steps.front(); i <= steps.back(); ++i) {
+      bool is_after = false;
+      for (const NodeId p : before[i]) {
+        if (is_inside[i] && follows[p.index()]) return false;
+        is_after = is_after || is_inside[p.index()] || follows[p.index()];
+      }
+      follows[i] = is_after && !is_inside[i];
+    }
+    return true;
   }
 
   FusionNode node_of(const std::vector<NodeId>& nodes) const {
@@ -201,6 +261,15 @@ FusionGraph fusion_graph(const Graph& graph, const std::vector<plan::Facts>& fac
   return Building(graph, facts, chip, rules).run();
 }
 
+std::vector<std::uint32_t> fusion_group(const FusionGraph& fusion, const std::vector<NodeId>& nodes) {
+  std::vector<std::uint32_t> out;
+  for (const NodeId n : nodes)
+    if (const std::uint32_t index = fusion.index_of[n.index()]; index != kNobody) out.push_back(index);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 std::vector<std::vector<NodeId>> with_movement(const Graph& graph, const FusionGraph& fusion,
                                                const std::vector<std::vector<std::uint32_t>>& groups) {
   constexpr std::size_t kLast = static_cast<std::size_t>(-1);
@@ -219,7 +288,7 @@ std::vector<std::vector<NodeId>> with_movement(const Graph& graph, const FusionG
     group_of[i] = 0;
     for (const NodeId p : before[i]) group_of[i] = std::max(group_of[i], group_of[p.index()]);
   }
-  std::vector<std::vector<NodeId>> out(groups.size());
+  std::vector<std::vector<NodeId>> out(std::max<std::size_t>(groups.size(), graph.nodes.empty() ? 0 : 1));
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) out[group_of[i]].push_back(NodeId{i});
   return out;
 }

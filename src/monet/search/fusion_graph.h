@@ -46,6 +46,9 @@ struct FusionGraph {
 FusionGraph fusion_graph(const Graph& graph, const std::vector<plan::Facts>& facts, const plan::Chip& chip,
                          const FusionRules& rules);
 
+// Nodes of the graph as those of the fusion graph that they belong to, rising.
+std::vector<std::uint32_t> fusion_group(const FusionGraph& fusion, const std::vector<NodeId>& nodes);
+
 // Groups of nodes of the graph from groups of nodes of the fusion graph, in the order in which they run: what is no
 // node goes with its first reader.
 std::vector<std::vector<NodeId>> with_movement(const Graph& graph, const FusionGraph& fusion,

@@ -16,7 +16,11 @@ using Groups = std::vector<std::vector<NodeId>>;
 class Refinement {
  public:
   Refinement(const Setting& setting, const Subject& subject, const FusionRules& rules, const RefineOptions& options)
-      : setting_(setting), subject_(subject), rules_(rules), options_(options) {
+      : setting_(setting),
+        subject_(subject),
+        options_(options),
+        graph_(fusion_graph(subject.graph, subject.facts, setting.chip, rules)),
+        broken_rule_(group_judge(graph_, setting.chip, rules)) {
     setting_.costs.threads = 1;
     const std::vector<std::vector<NodeId>> before = predecessors(subject.graph, *subject.storage);
     for (std::uint32_t i = 0; i < before.size(); ++i)
@@ -89,11 +93,9 @@ class Refinement {
       std::size_t cut = 0;  // of a group that falls apart: nodes in the first part
     };
     std::vector<Step> list;
-    for (const auto& [pair, moved] : between) {
-      const std::size_t together = groups[pair.first].size() + groups[pair.second].size();
-      if (pair.first != pair.second && together <= kMostTogether * rules_.limit)
+    for (const auto& [pair, moved] : between)
+      if (pair.first != pair.second && may_join(groups[pair.first], groups[pair.second]))
         list.push_back({moved, pair.first, pair.second});
-    }
     for (std::uint32_t g = 0; g < groups.size(); ++g)
       for (std::size_t cut = 1; cut < groups[g].size(); ++cut) list.push_back({between[{g, g}], g, g, cut});
     std::stable_sort(list.begin(), list.end(), [](const Step& a, const Step& b) { return a.bytes > b.bytes; });
@@ -115,12 +117,18 @@ class Refinement {
     return out;
   }
 
-  static constexpr std::size_t kMostTogether = 4;  // views and movement count here, though not in the limit
+  bool may_join(const std::vector<NodeId>& a, const std::vector<NodeId>& b) const {
+    std::vector<NodeId> nodes = a;
+    nodes.insert(nodes.end(), b.begin(), b.end());
+    const std::vector<std::uint32_t> group = fusion_group(graph_, nodes);
+    return group.size() < 2 || !broken_rule_(group);
+  }
 
   Setting setting_;
   const Subject& subject_;
-  const FusionRules& rules_;
   const RefineOptions& options_;
+  FusionGraph graph_;
+  GroupJudge broken_rule_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
 };
 

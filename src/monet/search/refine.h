@@ -9,7 +9,8 @@
 namespace monet::search {
 
 // Improves a division into groups step by step, each step judged by the whole scheduler: two groups of which one reads
-// the other become one, or a group falls into two.
+// the other become one that the rules allow, or a group falls into two. What the rules forbid in the division that it
+// begins with may stay.
 
 using RefineOptions = DescentOptions;
 

@@ -47,7 +47,7 @@ Ways::Ways(const Setting& setting, const Graph& single_works, const WayOptions& 
     }
     for (const std::uint32_t limit : options.limits) {
       input.rules.limit = limit;
-      input.seconds = options.deadline.seconds_left();
+      input.deadline = options.deadline;
       plan::Plan plan = plan_of(subject, fuse(input).groups);
       plan.nodes = options.plan.nodes;
       plan.prefetch = options.plan.prefetch;

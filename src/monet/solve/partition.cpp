@@ -24,7 +24,7 @@ struct Crossing {
 class Partition {
  public:
   Partition(const PartitionProblem& problem, const PartitionOptions& options)
-      : problem_(problem), deadline_(options.seconds < 1e9 ? Deadline(options.seconds) : Deadline()) {
+      : problem_(problem), deadline_(options.deadline) {
     holders_.resize(problem.nodes);
     for (std::uint32_t c = 0; c < problem.candidates.size(); ++c)
       for (const std::uint32_t n : problem.candidates[c].nodes) holders_[n].push_back(c);

@@ -24,7 +24,7 @@ struct PartitionProblem {
 };
 
 struct PartitionOptions {
-  double seconds = 1e9;  // for all of it; what is found by then may not be proven
+  Deadline deadline{};  // what is found by then may not be proven
 };
 
 struct PartitionResult {

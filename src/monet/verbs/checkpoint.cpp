@@ -38,6 +38,13 @@ std::vector<plan::SavedPlan> allowed_by(const std::string& decide) {
   return allowed;
 }
 
+bool rebuilds(const std::vector<plan::SavedPlan>& allowed) {
+  return std::any_of(allowed.begin(), allowed.end(), [](const plan::SavedPlan& s) {
+    return s.saving == plan::Saving::Recompute || s.saving == plan::Saving::RecomputeEach ||
+           s.saving == plan::Saving::RecomputeTiles;
+  });
+}
+
 std::vector<std::string> strategies() {
   std::vector<std::string> names{"nsga2", "exhaustive", "baselines", "pairs"};
   for (std::string& name : search::baseline_names()) names.push_back(std::move(name));
@@ -155,14 +162,20 @@ Also also_by(const std::vector<std::string>& texts) {
         if (value != std::floor(value)) refuse("--also", fmt::format("{}: {} is no whole number", kind, word));
         return static_cast<std::int64_t>(value);
       };
-      if (kind == "fusion") out.limits.push_back(static_cast<std::uint32_t>(whole(1000)));
-      if (kind == "tiles") out.tiles.push_back(number(1.0 / 64, 64));
-      if (kind == "batch") out.batches.push_back(whole(1 << 20));
+      const auto add = [&](auto& list, auto value) {
+        if (std::find(list.begin(), list.end(), value) != list.end())
+          refuse("--also", fmt::format("{}: {} is there twice", kind, word));
+        list.push_back(std::move(value));
+      };
+      if (kind == "fusion") add(out.limits, static_cast<std::uint32_t>(whole(1000)));
+      if (kind == "tiles") add(out.tiles, number(1.0 / 64, 64));
+      if (kind == "tiles" && out.tiles.back() == 1) refuse("--also", "tiles: 1 is what is tried anyway");
+      if (kind == "batch") add(out.batches, whole(1 << 20));
       if (kind == "cores") {
         if (word != "latency" && word != "energy")
           refuse("--also", fmt::format("cores: unknown value '{}'", word.substr(0, 60)),
                  "latency or energy: what they are best by");
-        out.cores.push_back(word);
+        add(out.cores, word);
       }
     }
   }
@@ -176,6 +189,10 @@ class Checkpointer {
     if (std::find(known.begin(), known.end(), request.strategy) == known.end())
       refuse("--strategy", fmt::format("unknown value '{}'", request.strategy.substr(0, 60)),
              did_you_mean(request.strategy, known, fmt::format("known: {}", fmt::join(known, ", "))));
+    if (request.strategy != "nsga2" && request.strategy != "exhaustive" && request.strategy != "baselines" &&
+        request.strategy != "keep_all" && request.strategy != "poet" && !rebuilds(allowed_by(request.decide)))
+      refuse("--strategy", fmt::format("{} rebuilds activations, which --decide does not allow", request.strategy),
+             "add recompute, recompute_each or recompute_tiles to it");
     if (request.evaluate.mode != "training") refuse("--mode", "an inference saves nothing", "leave it out");
     if (request.evaluate.iterations != 1)
       refuse("--iterations", "decisions are compared by one iteration", "evaluate takes it, with the plan of one");
@@ -224,6 +241,8 @@ class Checkpointer {
                                             .least_share = request_.least_share,
                                             .threads = request_.evaluate.threads};
     also_ = also_by(request_.also);
+    if (!also_.limits.empty() && run_.chip->cores.size() > 64)
+      refuse("--also", "fusion: the chip has more than 64 cores", "groups by hand: --plan");
     search::WayOptions ways{.limits = also_.limits,
                             .tiles = also_.tiles,
                             .cores = also_.cores,
@@ -262,12 +281,16 @@ class Checkpointer {
       add(std::move(of_it.graph), count);
     }
     run_.problem = std::make_unique<search::Checkpointing>(std::move(iterations), setting, options);
+    if (run_.problem->activations().empty() && !request_.evaluate.model.recompute.empty())
+      refuse("--recompute", "everything that is saved is rebuilt already: nothing is left to decide on",
+             "leave it away: checkpoint decides what is rebuilt");
     if (run_.problem->activations().empty())
       refuse("--least-share", "no saved activation is left to decide on", "lower it, or allow more with --decide");
   }
 
   void make_options() {
     options_.evaluations = request_.evaluations;
+    options_.stagnation = request_.stagnation;
     options_.seed = request_.seed;
     options_.deadline = request_.watch.deadline;
     options_.goal.fit_bytes = request_.fit_bytes;
@@ -333,7 +356,14 @@ class Checkpointer {
       return;
     }
     if (is_search) options_.guide = search::guide_of(*run_.problem, request_.evaluate.threads);
-    const search::BaselineOptions how{.deadline = options_.deadline};
+    search::BaselineOptions how{.deadline = options_.deadline, .is_seed = is_search};
+    if (!is_search)
+      how.give_up = [&](const std::string& what) {
+        run_.warnings.push_back({.where = "--strategy",
+                                 .message = fmt::format("{}: nothing was found within {:g} s", what, how.seconds_each),
+                                 .hint = "it is left out; a faster machine may find it",
+                                 .severity = Severity::Warning});
+      };
     for (const std::string& name : search::baseline_names(is_search))
       if (is_search || request_.strategy == "baselines" || request_.strategy == name)
         for (search::Baseline& b : search::baseline(*run_.problem, name, how)) run_.baselines.push_back(std::move(b));
@@ -361,6 +391,7 @@ class Checkpointer {
 
   void conclude() {
     const solve::FrontVolume m = measured(run_.found);
+    if (stored_) run_.others = stored_->store().size() - run_.found.points.size();
     run_.reference = m.reference;
     run_.hypervolume = m.volume;
     run_.hypervolume_share = m.share;

@@ -24,6 +24,7 @@ struct CheckpointRequest {
   std::string memory = "total";       // whose peak counts: total, or a memory of the chip
   std::optional<double> fit_bytes{};  // the peak is a limit, not a goal
   std::size_t evaluations = 1000;
+  std::size_t stagnation = 0;  // generations without a change of the front, after which it ends; 0: never
   std::uint64_t seed = 1;
   std::optional<double> seconds{};
   std::string store{};  // a file for what is evaluated
@@ -44,6 +45,7 @@ struct CheckpointRun {
   double hypervolume_share = 0;           // of the box between the best of each objective and the reference
   std::optional<std::uint32_t> best{};    // of the points: the fastest that fits
   std::size_t looked_up = 0;              // points that were in the store
+  std::size_t others = 0;                 // in the store, which this search did not ask for
   bool is_proven = false;                 // every decision was tried
   std::vector<Diagnostic> warnings{};
   std::vector<DocumentInput> inputs{};

@@ -81,12 +81,19 @@ std::string end_text(const CheckpointRun& run, const CheckpointRequest& request)
   if (run.looked_up > 0) out += fmt::format(" ({} of them looked up)", grouped(run.looked_up));
   if (impossible > 0) out += fmt::format(", {} not possible", grouped(impossible));
   if (run.found.end == solve::Nsga2End::Stopped) out += ", stopped early";
+  if (run.found.end == solve::Nsga2End::Stagnation) out += ", ended as the front did not change any more";
+  if (run.found.end == solve::Nsga2End::Exhausted && !run.is_proven && request.strategy == "nsga2" &&
+      run.found.points.size() < request.evaluations)
+    out += ", ended as nothing new was drawn";
   out += run.is_proven ? ": all decisions there are, the front is exact"
                        : fmt::format(" of {:.3g} decisions", search::decisions_of(*run.problem));
   if (!run.reference.empty())
     out += fmt::format("\nfront of {} points, hypervolume {:.4f} of the box before 1.1 × its worst {}",
                        grouped(run.found.front.size()), run.hypervolume_share,
                        request.fit_bytes ? "latency and energy" : "latency, energy and peak");
+  if (run.others > 0)
+    out += fmt::format("\n{} more evaluations are in the store, of other searches: they are not part of this front",
+                       grouped(run.others));
   return out + "\n";
 }
 
@@ -105,6 +112,8 @@ std::string fit_text(const CheckpointRun& run, const CheckpointRequest& request)
     if (p.figures.is_possible &&
         (least == nullptr || peak_of(run, request, p.figures) < peak_of(run, request, least->figures)))
       least = &p;
+  if (run.found.points.empty())
+    return fmt::format("nothing was evaluated: whether anything fits {} is not known\n", limit);
   if (least == nullptr) return fmt::format("nothing fits {}: no decision is possible on this chip\n", limit);
   return fmt::format(
       "nothing fits {}: the least peak found is {} B > {} B\nwhat would help: more ways to decide (--decide "
@@ -234,6 +243,7 @@ Json options_json(const CheckpointRequest& request) {
       .set("memory", request.memory)
       .set("fit_bytes", request.fit_bytes ? Json(*request.fit_bytes) : Json())
       .set("evaluations", request.evaluations)
+      .set("stagnation", request.stagnation)
       .set("seed", request.seed);
 }
 

@@ -123,13 +123,14 @@ class Fusing {
     const search::Evaluated alone = price(setting, subject, "one by one", one_by_one(subject));
     const search::Evaluated by_default = price(setting, subject, "by default", plan_of(subject, {}));
     const bool has_costs = is_possible(by_default) || is_possible(alone);
+    run_.measure = measured(has_costs);
     input_.emplace(search::FusionInput{.graph = subject.graph,
                                        .facts = subject.facts,
                                        .chip = run_.chip,
                                        .rules = run_.rules,
-                                       .objective = has_costs ? objective_ : FusionObjective::Traffic,
+                                       .objective = run_.measure,
                                        .costs = {},
-                                       .seconds = request_.seconds.value_or(1e9)});
+                                       .deadline = request_.watch.deadline});
     if (has_costs) input_->costs = search::fusion_costs(run_.chip, is_possible(by_default) ? by_default : alone);
     if (!request_.evaluate.plan.empty() || !request_.evaluate.stacks.empty()) price_by_hand(setting, subject, layers);
 
@@ -139,7 +140,13 @@ class Fusing {
     run_.best = run_.variants.size() - 1;
     if (request_.refine) best = refine(setting, subject, std::move(best));
     if (run_.placed) best = place(setting, subject);
-    for (FuseVariant& v : run_.variants) v.objective = search::objective_of(*input_, groups_.at(v.name));
+    for (FuseVariant& v : run_.variants) {
+      v.objective = search::objective_of(*input_, groups_.at(v.name));
+      v.is_solved = request_.rules != "stream" && groups_.at(v.name) == groups_.at("solved");
+      if (v.name != "by hand" && v.name != "refined" && v.name != "placed") continue;
+      for (std::string& words : broken_rules(subject, groups_.at(v.name)))
+        run_.broken.push_back({v.name, std::move(words)});
+    }
     for (const std::vector<NodeId>& nodes : groups_.at(run_.variants[run_.best].name)) {
       run_.groups.emplace_back();
       for (const NodeId n : nodes) run_.groups.back().push_back(subject.graph[n].name);
@@ -175,19 +182,33 @@ class Fusing {
                             plan::decide(subject.graph, subject.facts, run_.chip, parsed.plan,
                                          [&](const std::string& path, Diagnostic& d) { locate(parsed, path, d); })};
     price(setting, subject, "by hand", plan::in_words(subject.graph, subject.facts, run_.chip, e.decided));
+  }
+
+  // In words, of the groups that break one: who, and which.
+  std::vector<std::string> broken_rules(const search::Subject& subject, const Groups& groups) const {
     const search::FusionGraph graph = search::fusion_graph(subject.graph, subject.facts, run_.chip, run_.rules);
-    for (const std::vector<NodeId>& nodes : groups_.at("by hand")) {
-      std::vector<std::uint32_t> group;
-      for (const NodeId n : nodes)
-        if (const std::uint32_t i = graph.index_of[n.index()]; i != search::FusionTensor::kNobody) group.push_back(i);
-      std::sort(group.begin(), group.end());
-      group.erase(std::unique(group.begin(), group.end()), group.end());
+    const search::GroupJudge broken_rule = search::group_judge(graph, run_.chip, run_.rules);
+    std::vector<std::string> out;
+    for (const std::vector<NodeId>& nodes : groups) {
+      const std::vector<std::uint32_t> group = search::fusion_group(graph, nodes);
       if (group.size() < 2) continue;
-      if (const auto rule = search::broken_rule(graph, run_.chip, run_.rules, group))
-        run_.broken.push_back(fmt::format("{} and {} more: {}",
-                                          subject.graph[graph.nodes[group.front()].nodes.front()].name,
-                                          group.size() - 1, *rule));
+      if (const auto rule = broken_rule(group))
+        out.push_back(fmt::format("{} and {} more: {}", subject.graph[graph.nodes[group.front()].nodes.front()].name,
+                                  group.size() - 1, *rule));
     }
+    return out;
+  }
+
+  // Where nothing can be scheduled, nobody knows what a node takes.
+  FusionObjective measured(bool has_costs) {
+    if (has_costs || objective_ == FusionObjective::Groups || objective_ == FusionObjective::Traffic) return objective_;
+    run_.warnings.push_back({.where = "--objective",
+                             .message = fmt::format("the iteration cannot be scheduled, neither fused by default nor "
+                                                    "one by one: groups are chosen by traffic, not by {}",
+                                                    name(objective_)),
+                             .hint = "the reasons stand below",
+                             .severity = Severity::Warning});
+    return FusionObjective::Traffic;
   }
 
   search::Fusion stream_fusion(const search::Subject& subject) const {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "monet/base/json.h"
@@ -33,6 +34,7 @@ struct FuseVariant {
   std::string name{};  // one by one, by default, by hand, solved, refined, placed
   search::Figures figures{};
   double objective = 0;
+  bool is_solved = false;  // its groups are those of Fusion
 };
 
 struct FusePlacement {
@@ -47,14 +49,15 @@ struct FuseRun {
   plan::Chip chip{};
   std::string mode{};
   search::FusionRules rules{};
+  search::FusionObjective measure{};  // what was asked for; traffic where nothing can be scheduled
   search::Fusion fusion{};
   std::optional<search::Refined> refined{};
   std::optional<FusePlacement> placed{};
   std::vector<FuseVariant> variants{};
-  std::size_t best = 0;                            // of the variants: solved, refined or placed
-  std::vector<std::vector<std::string>> groups{};  // of the best, in the order in which they run
-  std::vector<std::string> broken{};               // groups given by hand: which rules they break
-  std::string plan_yaml{};                         // of the best, every decision
+  std::size_t best = 0;                                       // of the variants: solved, refined or placed
+  std::vector<std::vector<std::string>> groups{};             // of the best, in the order in which they run
+  std::vector<std::pair<std::string, std::string>> broken{};  // name of a variant, and a rule that a group of it breaks
+  std::string plan_yaml{};                                    // of the best, every decision
   std::vector<Diagnostic> warnings{};
   std::vector<DocumentInput> inputs{};
 };

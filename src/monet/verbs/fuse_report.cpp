@@ -10,31 +10,35 @@
 namespace monet {
 namespace {
 
-constexpr std::size_t kGroupsShown = 8;
+constexpr std::size_t kGroupsShown = 8, kBrokenShown = 8;
 
 std::string cycles_text(const FuseRun& run, double cycles) {
   return run.chip.clock_hz > 0 ? seconds_text(cycles / run.chip.clock_hz) : quantity(cycles) + " cycles";
 }
 
-std::string objective_text(const FuseRequest& request, double value) {
-  if (request.objective == "groups") return quantity(value);
-  if (request.objective == "traffic") return byte_count(static_cast<std::uint64_t>(value));
-  if (request.objective == "energy") return energy_text(value);
-  return quantity(value) + " cycles";
+std::string objective_text(search::FusionObjective measure, double value) {
+  switch (measure) {
+    case search::FusionObjective::Groups: return quantity(value);
+    case search::FusionObjective::Traffic: return byte_count(static_cast<std::uint64_t>(value));
+    case search::FusionObjective::Latency: return quantity(value) + " cycles";
+    case search::FusionObjective::Energy: return energy_text(value);
+  }
+  return "";
 }
 
 std::string proof_text(const FuseRun& run, const FuseRequest& request) {
   const search::Fusion& f = run.fusion;
   if (request.rules == "stream")
     return fmt::format("Stream's rule makes {} groups; nothing is searched\n", grouped(f.groups.size()));
-  std::string out = fmt::format("{} nodes, {} groups allowed by the rules; {} chosen: {}\n", grouped(f.nodes),
-                                grouped(f.candidates), grouped(f.groups.size()), objective_text(request, f.objective));
+  std::string out =
+      fmt::format("{} nodes, {} groups allowed by the rules; {} chosen: {}\n", grouped(f.nodes), grouped(f.candidates),
+                  grouped(f.groups.size()), objective_text(run.measure, f.objective));
   if (f.limit < run.rules.limit)
     out += fmt::format("of {} nodes there are too many groups to choose from: at most {} nodes a group\n",
                        run.rules.limit, f.limit);
   out += f.is_proven ? fmt::format("proven: no division into allowed groups is better ({} round{}, {} cycle{} cut)\n",
                                    f.rounds, f.rounds == 1 ? "" : "s", f.cuts, f.cuts == 1 ? "" : "s")
-                     : fmt::format("not proven: none is below {}\n", objective_text(request, f.bound));
+                     : fmt::format("not proven: none is below {}\n", objective_text(run.measure, f.bound));
   return out;
 }
 
@@ -101,12 +105,12 @@ std::string text(const FuseRun& run, const FuseRequest& request) {
                   run.rules.updates_are_one && run.mode == "training" && !request.evaluate.fused_updates
                       ? " (a weight's update counts as one)"
                       : "",
-                  request.objective);
+                  name(run.measure));
   out += proof_text(run, request) + "\n";
   Table table({"fused", "groups", "by the measure", "latency", "energy", "off-chip", "peak memory"});
   for (const FuseVariant& v : run.variants) {
     const search::Figures& f = v.figures;
-    std::vector<std::string> row{v.name, grouped(f.groups), objective_text(request, v.objective)};
+    std::vector<std::string> row{v.name, grouped(f.groups), objective_text(run.measure, v.objective)};
     if (f.is_possible)
       row.insert(row.end(), {cycles_text(run, f.latency_cycles), energy_text(f.energy_pj),
                              byte_count(static_cast<std::uint64_t>(f.offchip_bytes)),
@@ -123,7 +127,11 @@ std::string text(const FuseRun& run, const FuseRequest& request) {
                        run.refined->is_local_optimum ? ": no single step is better" : "");
   if (run.placed) out += placed_text(*run.placed);
   if (!run.refined && !run.placed) out += worse_text(run, request);
-  for (const std::string& line : run.broken) out += fmt::format("by hand, against the rules: {}\n", line);
+  std::map<std::string, std::size_t> broken;  // by variant
+  for (const auto& [variant, words] : run.broken)
+    if (++broken[variant] <= kBrokenShown) out += fmt::format("{}, against the rules: {}\n", variant, words);
+  for (const auto& [variant, count] : broken)
+    if (count > kBrokenShown) out += fmt::format("{}, against the rules: {} more\n", variant, count - kBrokenShown);
   std::vector<std::size_t> order(run.groups.size());
   for (std::size_t g = 0; g < order.size(); ++g) order[g] = g;
   std::stable_sort(order.begin(), order.end(),
@@ -149,7 +157,7 @@ Json options_json(const FuseRequest& request) {
 }
 
 Json json(const FuseRun& run) {
-  Json groups = Json::array(), variants = Json::array();
+  Json groups = Json::array(), variants = Json::array(), broken = Json::array();
   for (const std::vector<std::string>& nodes : run.groups) groups.push(Json(nodes));
   for (const FuseVariant& v : run.variants)
     variants.push(json(v.figures).set("name", v.name).set("objective", v.objective));
@@ -158,11 +166,16 @@ Json json(const FuseRun& run) {
       if (v.name == name) return json(v.figures);
     return Json();
   };
+  for (const auto& [variant, words] : run.broken)
+    broken.push(Json::object().set("variant", variant).set("rule", words));
+  const FuseVariant& best = run.variants[run.best];
   Json out = Json::object()
                  .set("groups", std::move(groups))
-                 .set("objective", run.fusion.objective)
+                 .set("measure", std::string(name(run.measure)))
+                 .set("objective", best.is_solved ? run.fusion.objective : best.objective)
                  .set("bound", run.fusion.bound)
-                 .set("proven_optimal", run.fusion.is_proven)
+                 .set("proven_optimal", best.is_solved && run.fusion.is_proven)
+                 .set("against_rules", std::move(broken))
                  .set("nodes", run.fusion.nodes)
                  .set("candidates", run.fusion.candidates)
                  .set("rounds", run.fusion.rounds)

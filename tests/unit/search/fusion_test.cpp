@@ -6,6 +6,7 @@
 #include <set>
 
 #include "monet/base/diagnostic.h"
+#include "monet/graph/text.h"
 #include "monet/hardware/library.h"
 #include "monet/models/catalogue.h"
 #include "monet/plan/machine.h"
@@ -134,7 +135,7 @@ TEST(FusionCandidates, AreAllGroupsThatTheRulesAllow) {
     EXPECT_EQ(c.groups.size(), expected.size()) << "seed " << seed;
     EXPECT_EQ(std::set<Group>(c.groups.begin(), c.groups.end()), expected) << "seed " << seed;
     for (const Group& group : c.groups)
-      EXPECT_TRUE(group.size() == 1 || !broken_rule(g, on, rules, group)) << "seed " << seed;
+      EXPECT_TRUE(group.size() == 1 || !group_judge(g, on, rules)(group)) << "seed " << seed;
     found += expected.size() - g.nodes.size();
   }
   EXPECT_GT(found, 1'000u);
@@ -176,6 +177,57 @@ TEST(Fuse, MakesGroupsOfAllNodesInAnOrderThatRuns) {
       EXPECT_LE(objective_of(input, f.groups), f.objective + 1e-9);
     }
   }
+}
+
+// Checks and sums that all gradients pass stand between the steps of updates, with views of what they make.
+TEST(Fuse, LosesNoNodeWhereUpdatesWaitForOneAnother) {
+  const plan::Chip on = chip("fusemax");
+  for (const char* model : {"mlp:in=16,hidden=8,layers=2,classes=4", "resnet18:image=32,classes=10,width=8",
+                            "gpt2-mini:layers=1,seq=16,width=32,vocab=64"})
+    for (const bool is_scaled : {false, true})
+      for (const bool is_clipped : {false, true}) {
+        TrainingOptions options;
+        options.loss_scaling = is_scaled;
+        if (is_clipped) options.clip_norm = 1.0;
+        const Subject s(decompose(make_training(build_model(model, 1), options).graph, {}));
+        const FusionRules rules = default_rules();
+        const FusionGraph graph = fusion_graph(s.graph, s.facts, on, rules);
+        for (std::size_t n = 0; n < s.graph.nodes.size(); ++n)
+          EXPECT_EQ(graph.index_of[n] == FusionTensor::kNobody, s.facts[n].is_view) << s.graph.nodes[n].name;
+        const FusionInput input{
+            .graph = s.graph, .facts = s.facts, .chip = on, .rules = rules, .objective = FusionObjective::Traffic};
+        const Fusion f = fuse(input);
+        EXPECT_TRUE(f.is_proven);
+        EXPECT_NEAR(objective_of(input, f.groups), f.objective, 1e-9 * f.objective);
+        for (const std::vector<NodeId>& group : f.groups) EXPECT_LE(fusion_group(graph, group).size(), rules.limit);
+      }
+}
+
+TEST(Fuse, TakesAGraphInWhichNothingComputes) {
+  const plan::Chip on = chip("fusemax");
+  const Subject s(
+      parse_graph("graph \"v\"\ninput x : f32[2,8]\n\nforward r = view{shape=[4,4]}(x) -> r : f32[4,4]\n"
+                  "\noutput r\n",
+                  "v.monet"));
+  const Fusion f = fuse({.graph = s.graph, .facts = s.facts, .chip = on, .rules = default_rules()});
+  ASSERT_EQ(f.groups.size(), 1u);
+  EXPECT_EQ(f.groups[0].size(), 1u);
+  EXPECT_EQ(stream_groups(s, on), f.groups);
+}
+
+TEST(Fuse, TakesAsManyNodesAsCanBeListed) {
+  const plan::Chip on = chip("fusemax");
+  const Subject s = subject("gpt2-mini:layers=1,seq=16,width=32,vocab=64");
+  FusionRules rules = default_rules();
+  rules.limit = 200;
+  const Fusion f = fuse({.graph = s.graph, .facts = s.facts, .chip = on, .rules = rules});
+  EXPECT_GT(f.limit, 4u);
+  EXPECT_LT(f.limit, 200u);
+  rules.limit = f.limit;
+  const Fusion same = fuse({.graph = s.graph, .facts = s.facts, .chip = on, .rules = rules});
+  EXPECT_EQ(same.groups, f.groups);
+  rules.limit = f.limit + 1;
+  EXPECT_EQ(fuse({.graph = s.graph, .facts = s.facts, .chip = on, .rules = rules}).limit, f.limit);
 }
 
 TEST(Fuse, CostsNoMoreThanWhatTheRulesAllowOtherwise) {
@@ -238,6 +290,28 @@ TEST(Refine, NeverMakesItWorseAndIsTheSameOnAnyNumberOfThreads) {
     EXPECT_EQ(r.groups, results[0].groups);
     EXPECT_EQ(r.figures, results[0].figures);
     EXPECT_EQ(r.evaluations, results[0].evaluations);
+  }
+}
+
+TEST(Refine, JoinsWhatTheRulesAllowOnly) {
+  const hardware::Hardware hardware = hardware::find_hardware("tpu_like").hardware;
+  const plan::Chip on = plan::chip_of(hardware);
+  const Subject s(decompose(build_model("resnet18:image=32,width=8,classes=10", 1), {}));
+  cost::Cache cache;
+  Setting setting{on, hardware, {}};
+  setting.costs.cache = &cache;
+  FusionRules rules = monet_rules();
+  rules.limit = 2;
+  std::vector<std::vector<NodeId>> alone;
+  for (std::uint32_t n = 0; n < s.graph.nodes.size(); ++n) alone.push_back({NodeId{n}});
+  const Refined r =
+      refine(setting, s, rules, alone, {.value = [](const Figures& x) { return x.latency_cycles; }, .evaluations = 40});
+  EXPECT_GT(r.steps, 0u);
+  const FusionGraph graph = fusion_graph(s.graph, s.facts, on, rules);
+  const GroupJudge broken_rule = group_judge(graph, on, rules);
+  for (const std::vector<NodeId>& nodes : r.groups) {
+    const auto group = fusion_group(graph, nodes);
+    EXPECT_TRUE(group.size() < 2 || !broken_rule(group)) << s.graph[nodes.front()].name;
   }
 }
 

@@ -128,7 +128,7 @@ TEST(Partition, CutsTheCycleOfTwoGroupsThatWaitForEachOther) {
 TEST(Partition, WithoutTimeGivesALegalDivisionAndABound) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const PartitionProblem p = random_problem(seed);
-    const PartitionResult found = partition(p, {.seconds = 0});
+    const PartitionResult found = partition(p, {.deadline = Deadline(0.0)});
     EXPECT_TRUE(has_order(p, found.chosen)) << seed;
     EXPECT_LE(found.bound, found.cost + 1e-9) << seed;
   }
