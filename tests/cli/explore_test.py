@@ -19,6 +19,7 @@ import unittest
 import commands_test
 from commands_test import Commands
 
+HARDWARE = pathlib.Path(__file__).resolve().parents[2] / "data" / "hardware"
 MODEL = "mlp:in=64,hidden=32,layers=2,classes=8"
 SPACE = """monet: space
 name: small
@@ -99,6 +100,29 @@ class Explore(Commands):
                 for file in (self.folder / folder).rglob("*.sqlite*"):
                     file.unlink()
 
+    def test_pruning_keeps_the_reasons_of_chips_that_are_not_valid(self):
+        results = [self.explored("--strategy", s)["result"] for s in ("grid", "prune")]
+        reasons = [sorted(p["reason"] for p in r["points"] if not p["feasible"]) for r in results]
+        self.assertEqual(reasons[0], reasons[1])
+        self.assertEqual(12, len(reasons[0]))
+        none = self.run_monet("explore", MODEL, "--space", "small.yaml", "--strategy", "prune", "--area", "1")
+        self.assertEqual(1, none.returncode)
+        self.assertIn("not possible, such as: area_mm2 <= 1: ", none.stdout.decode())
+        self.assertIn("--strategy grid tries all",
+                      self.refused("explore", MODEL, "--space", "small.yaml", "--strategy", "prune", "--sensitivity"))
+
+    def test_regrets_are_by_what_is_an_objective(self):
+        for objectives, measures in (("latency,energy", {"latency", "energy", "edp"}), ("energy,area", {"energy"}), ("area,tdp", set())):
+            self.assertEqual(measures, {r["by"] for r in self.explored("--objectives", objectives)["result"]["regret"]})
+
+    def test_every_file_is_an_input(self):
+        for name in ("a", "b"):
+            self.ok("graph", f"mlp:in=16,hidden={8 if name == 'a' else 16},layers=1,classes=4", "--train", "none", "--write", f"{name}.onnx")
+        inputs = self.document("explore", "a.onnx", "b.onnx", "--space", "small.yaml", "--mode", "inference")["inputs"]
+        paths = [i["path"] for i in inputs.values()]
+        self.assertEqual(["a.onnx", "b.onnx"], [p for p in paths if p.endswith(".onnx")])
+        self.assertEqual(1, sum(p.endswith("fusemax_monet.yaml") for p in paths))
+
     def test_threads_change_nothing(self):
         documents = []
         for threads in ("1", "2", "4"):
@@ -138,6 +162,36 @@ class Explore(Commands):
         self.ok("explore", "mlp", "--mode", "inference", "--space", "small.yaml", "--out", "c")
         self.assertIn("another question", self.refused(*command("grid", "a", "--resume", "--merge", "c")))
         self.assertIn("results of this question", self.refused(*command("grid", "a")))
+        # Faults are told of the file that has them.
+        (self.folder / "g").mkdir()
+        self.write("g/points.sqlite", "this is no database, and long enough to be taken for one" * 4)
+        self.assertIn("g/points.sqlite: error: this is no run store", self.refused(*command("grid", "a", "--resume", "--merge", "g")))
+        self.assertIn("a/points.sqlite: error: this is the run itself", self.refused(*command("grid", "a", "--resume", "--merge", "a")))
+
+    def test_a_run_goes_on_wherever_its_files_lie(self):
+        self.ok("explore", MODEL, "--space", "small.yaml", "--out", "a")
+        (self.folder / "elsewhere").mkdir()
+        self.write("elsewhere/other.yaml", SPACE)
+        self.assertIn("results looked up", self.ok("explore", MODEL, "--space", "elsewhere/other.yaml", "--out", "a", "--resume"))
+
+    def test_a_store_without_results_belongs_to_nobody(self):
+        large = "\n".join(f"  v{i}: {{range: [1, 10]}}" for i in range(12))
+        self.write("large.yaml", f"monet: space\nname: large\nchip: fusemax_monet\nvariables:\n{large}\n"
+                                 "  x: {is: \"${64 + 0 * (" + " + ".join(f"v{i}" for i in range(12)) + ")}\"}\nconstraints: [v1 >= 2]\n")
+        self.assertIn("too many to try all", self.refused("explore", MODEL, "--space", "large.yaml", "--out", "a"))
+        self.ok("explore", MODEL, "--space", "small.yaml", "--out", "a")
+        # And what is counted of it is drawn from all of it.
+        counted = self.document("explore", MODEL, "--space", "large.yaml", "--count")["result"]
+        self.assertEqual((1e12, 200_000), (counted["size"], counted["looked_at"]))
+        self.assertAlmostEqual(0.9, counted["valid"] / counted["looked_at"], delta=0.005)
+
+    def test_chips_of_earlier_fronts_go(self):
+        command = ("explore", MODEL, "--space", "small.yaml", "--out", "a")
+        self.ok(*command, "--strategy", "random", "--evaluations", "5")
+        self.ok(*command, "--resume")
+        self.ok("explore", MODEL, "--space", "small.yaml", "--out", "whole")
+        chips = [sorted((p.name, p.read_bytes()) for p in (self.folder / out / "chips").iterdir()) for out in ("a", "whole")]
+        self.assertEqual(chips[0], chips[1])
 
     def test_figures_by_sample_say_so(self):
         headers = ("latency a sample", "energy a sample", "off-chip a sample")
@@ -235,6 +289,7 @@ class Explore(Commands):
         for flag, value, message in (("--strategy", "gird", "did you mean 'grid'"), ("--objectives", "speed", "known: latency"),
                                      ("--mode", "trainig", "did you mean 'training'"), ("--also", "batch=2", "beside which one"),
                                      ("--also", "tiles=2", "unknown value"), ("--area", "-1", "not a number above zero"),
+                                     ("--also", "fusion=2,2", "2 is there twice"), ("--area", "1e30", "no chip comes near it"),
                                      ("--resume", None, "nothing to go on with"), ("--merge", "x", "where to?")):
             arguments = [flag] if value is None else [flag, value]
             self.assertIn(message, self.refused("explore", MODEL, "--space", "small.yaml", *arguments))
@@ -242,6 +297,16 @@ class Explore(Commands):
         said = self.refused("explore", MODEL, "--space", "bad.yaml")
         self.assertIn("bad.yaml:6:3: error: nothing uses the variable 'vector_lnes' (did you mean 'vector_lanes'?)", said)
         self.assertIn("bad.yaml:10:5: error: unknown parameter 'y'", said)
+        for change, message in ((("x: {powers_of_two: [64", "x: {powers_of_two: [0.25"), "powers of two begin with 1"),
+                                (("constraints:", "  batch: [1, 2]\n  y: {is: \"${batch}\"}\nconstraints:"), "a variable 'batch': tables have a column of that name"),
+                                (("constraints:\n  - x", "  size: [1 KiB, 2 KiB]\nconstraints:\n  - size * x"), "it is a variable, but defined below, or its values are no plain numbers")):
+            self.write("bad.yaml", SPACE.replace(*change))
+            self.assertIn(message, self.refused("explore", MODEL, "--space", "bad.yaml", "--batch", "4", "--also", "batch=8"))
+        self.assertIn("is there twice", self.refused("explore", MODEL, MODEL, "--space", "small.yaml"))
+        self.assertIn("batch 4 is there already", self.refused("explore", MODEL, "--space", "small.yaml", "--batch", "4", "--also", "batch=4"))
+        # An expression without a value at the first point has one at others.
+        self.write("zero.yaml", "monet: space\nname: z\nchip: fusemax_monet\nvariables:\n  a: [0, 1, 2]\n  x: {is: \"${128 / a}\"}\n")
+        self.assertIn("3 points, 2 valid", self.ok("explore", MODEL, "--space", "zero.yaml", "--count"))
         self.assertIn("space of chips, 4 variables, 24 points, 1 constraints", self.ok("check", "small.yaml"))
 
     def test_what_holds_if_constants_are_others(self):
@@ -263,6 +328,81 @@ class Explore(Commands):
                       self.ok("explore", MODEL, "--space", "small.yaml", "--sensitivity", "--area", "49"))
         self.assertIn("what holds if one of", self.ok("explore", MODEL, "--space", "small.yaml", "--sensitivity", "10"))
         self.assertIn("is not below 100 percent", self.refused("explore", MODEL, "--space", "small.yaml", "--sensitivity", "120"))
+
+    def test_what_holds_is_what_runs_of_the_changed_chips_say(self):
+        chip = (HARDWARE / "heterogeneous.yaml").read_text().replace("parameters:\n", "parameters:\n  bus_pj: 10\n", 1)
+        chip = chip.replace('"${offchip_bits}", energy: {value: 0.1 pJ/bit', '"${offchip_bits}", energy: {value: "${bus_pj} pJ/bit"')
+        self.write("het.yaml", chip.replace("include: parts", f"include: {HARDWARE}/parts"))
+
+        def explored(bus, *more):
+            self.write("het_space.yaml", "monet: space\nname: het\nchip: ./het.yaml\nvariables:\n  offchip_bits: [256, 2048]\n"
+                       f"  vector_lanes: [8, 32, 128]\n  large_side: [16, 32]\n  bus_pj: [{bus}]\n")
+            return self.document("explore", MODEL, "--space", "het_space.yaml", *more)["result"]
+        for objectives in ("latency,energy", "latency,tdp", "area,tdp"):
+            found = explored(10, "--objectives", objectives, "--sensitivity")
+            for factor, bus in ((0.7, 7), (1.3, 13)):
+                case = next(c for c in found["sensitivity"]["cases"] if c["constant"] == "bus energy" and c["factor"] == factor)
+                truth = explored(bus, "--objectives", objectives)
+                for w, outcome in enumerate(case["outcomes"]):
+                    old, new = (set(r["fronts"][w]["front"]) for r in (found, truth))
+                    self.assertEqual((len(old & new), len(new - old)), (outcome["front_kept"], outcome["front_entered"]), objectives)
+                    points = truth["points"][w::2]
+                    for by, measure in (("latency", lambda p: p["latency_s"]), ("energy", lambda p: p["energy_pj"]),
+                                        ("edp", lambda p: p["latency_s"] * p["energy_pj"])):
+                        self.assertEqual(min(map(measure, points)), measure(points[outcome["best"][by]]))
+                self.assertEqual(len(truth["regret"]), len(case["regret_ratios"]))
+                for true, said in zip(truth["regret"], case["regret_ratios"]):
+                    self.assertAlmostEqual(true["ratio"], said, places=12)
+
+    def test_what_a_file_states_stays(self):
+        chip = (HARDWARE / "heterogeneous.yaml").read_text().replace("include: parts", f"include: {HARDWARE}/parts")
+        self.write("het.yaml", chip.replace("[large, vector], bits_per_cycle: \"${link_bits}\", energy: {value: 0.1 pJ/bit, assumed: true}",
+                                            "[large, vector], bits_per_cycle: \"${link_bits}\", energy: 5 pJ/bit"))
+        ratios = []
+        for small in ("0.1", "0.13"):
+            self.write("het.yaml", (self.folder / "het.yaml").read_text().replace(
+                "[small, vector], bits_per_cycle: \"${link_bits}\", energy: {value: 0.1", "[small, vector], bits_per_cycle: \"${link_bits}\", energy: {value: " + small))
+            self.write("het_space.yaml", "monet: space\nname: het\nchip: ./het.yaml\nvariables: {vector_lanes: [8, 32], large_side: [16, 32]}\n")
+            found = self.document("explore", MODEL, "--space", "het_space.yaml", "--sensitivity")["result"]
+            cases = [c for c in found["sensitivity"]["cases"] if c["constant"] == "link energy"]
+            ratios.append(([r["ratio"] for r in found["regret"]], [c["regret_ratios"] for c in cases if c["factor"] > 1][0]))
+        for said, true in zip(ratios[0][1], ratios[1][0]):
+            self.assertAlmostEqual(true, said, places=12)
+
+    def test_time_that_is_over_says_nothing_of_the_rest(self):
+        self.ok("explore", MODEL, "--space", "small.yaml", "--out", "a")
+        seconds = 0.05
+        while True:  # until there is time for the points, but not for all constants
+            result = json.loads(self.run_monet("explore", MODEL, "--space", "small.yaml", "--out", "a", "--resume", "--sensitivity",
+                                               "--time", str(seconds), "--json").stdout)["result"]
+            if len(result["points"]) == 48:
+                break
+            seconds *= 1.5
+        judged = result["sensitivity"]
+        if len(judged["cases"]) < 2 * judged["constants"]:
+            self.assertFalse(judged["complete"])
+            self.assertFalse(result["complete"])
+        else:
+            self.assertTrue(judged["complete"])
+
+    def test_a_chip_without_a_clock_has_no_power(self):
+        chip = "\n".join(line for line in (HARDWARE / "heterogeneous.yaml").read_text().replace(
+            "include: parts", f"include: {HARDWARE}/parts").splitlines() if not line.startswith("clock:"))
+        self.write("het.yaml", chip)
+        self.write("het_space.yaml", "monet: space\nname: het\nchip: ./het.yaml\nvariables: {vector_lanes: [8, 32]}\n")
+        result = self.document("explore", MODEL, "--space", "het_space.yaml")["result"]
+        self.assertEqual({None}, {p["tdp_w"] for p in result["points"]})
+        self.assertIn("no clock, so no TDP", self.ok("explore", MODEL, "--space", "het_space.yaml", "--count"))
+        for more in (("--tdp", "10"), ("--objectives", "latency,tdp")):
+            self.assertIn("has no clock, so no TDP", self.refused("explore", MODEL, "--space", "het_space.yaml", *more))
+
+    def test_queries_of_a_single_chip(self):
+        self.write("one.yaml", "monet: space\nname: one\nchip: fusemax_monet\nvariables:\n  x: {is: \"64\"}\n")
+        self.ok("explore", MODEL, "--space", "one.yaml", "--out", "one")
+        said = list(csv.DictReader(io.StringIO(self.ok("explore", "--query", "training.latency_s > 0", "--out", "one"))))
+        for workload in ("training", "inference"):
+            row = next(r for r in self.rows("one") if r["workload"] == workload)
+            self.assertEqual(float(row["latency_cycles"]), float(said[0][workload + ".latency_cycles"]))
 
     def test_figures_have_the_error_of_the_model_beside_them(self):
         bands = json.loads((pathlib.Path(__file__).parents[2] / "data" / "validation" / "bands.json").read_text())["bands"]

@@ -79,7 +79,7 @@ std::vector<Constant> uncertain_constants(const Hardware& hardware) {
 
 void scale_constant(Hardware& hardware, const std::string& name, double factor) {
   for_each_constant(hardware, [&](const Constant& constant, Figure& figure) {
-    if (constant.name == name) figure.value *= factor;
+    if (constant.name == name && figure.provenance != Provenance::Given) figure.value *= factor;
   });
   for (BurstEfficiency& e : hardware.offchip_efficiency) e.efficiency.value = std::min(e.efficiency.value, 1.0);
 }
@@ -92,7 +92,9 @@ std::vector<ConstantPart> parts_of(const Hardware& hardware, const std::vector<C
     Hardware without = hardware;
     scale_constant(without, constants[k].name, 0);
     const ChipBudget rest = budget_of(without);
-    out[k] = {all.total.area_mm2() - rest.total.area_mm2(), all.total.leakage_w - rest.total.leakage_w};
+    out[k] = {.area_mm2 = all.total.area_mm2() - rest.total.area_mm2(),
+              .tdp_w = all.total.tdp_w() - rest.total.tdp_w(),
+              .leakage_w = (leakage_mw(hardware) - leakage_mw(without)) * 1e-3};
   }
   return out;
 }

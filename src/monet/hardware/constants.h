@@ -26,12 +26,13 @@ void for_each_constant(Hardware& hardware, const std::function<void(const Consta
 // Modelled or assumed ones that are not zero, once each.
 std::vector<Constant> uncertain_constants(const Hardware& hardware);
 
-// All figures of a constant times a factor.
+// All figures of a constant that no file states, times a factor.
 void scale_constant(Hardware& hardware, const std::string& name, double factor);
 
-// What a chip's area and leakage have of each of these constants.
+// What a chip's area and power, and the leakage of it and of its off-chip memory, have of each of these constants, if
+// they are areas or leakages.
 struct ConstantPart {
-  double area_mm2 = 0, leakage_w = 0;
+  double area_mm2 = 0, tdp_w = 0, leakage_w = 0;
 };
 std::vector<ConstantPart> parts_of(const Hardware& hardware, const std::vector<Constant>& constants);
 

@@ -62,6 +62,9 @@ Family::Family(LoadedSpace loaded) : space_(loaded.space), files_(loaded.files) 
     limits_area_ = limits_area_ || uses(condition, kAreaName);
     limits_power_ = limits_power_ || uses(condition, kTdpName);
   }
+  has_clock_ = budget_of(chip.hardware).has_power ||
+               std::any_of(space_.variables.begin(), space_.variables.end(),
+                           [](const Variable& v) { return v.name.find("clock") != std::string::npos; });
   check(loaded, chip);
 }
 
@@ -96,15 +99,21 @@ void Family::check(const LoadedSpace& loaded, const Loaded& chip) {
                                          fmt::join(chip.parameters, ", "))));
   }
   const Assigned first = assign(Point(free_.size(), 0));
-  if (!first.fault.empty())
-    say(loaded.variables[first.faulty], first.fault,
-        first.unknown.empty() ? "" : did_you_mean(first.unknown, known, "variables are defined above their use"));
+  const auto hint_for = [&](const std::string& unknown, std::string otherwise) -> std::string {
+    const bool is_one = std::any_of(space_.variables.begin(), space_.variables.end(),
+                                    [&](const Variable& v) { return v.name == unknown; });
+    return is_one ? "it is a variable, but defined below, or its values are no plain numbers"
+                  : did_you_mean(unknown, known, std::move(otherwise));
+  };
+  // A quotient may be by zero here, and have a value at other points.
+  if (!first.unknown.empty())
+    say(loaded.variables[first.faulty], first.fault, hint_for(first.unknown, "variables are defined above their use"));
   config::Scope scope = first.numbers;
   for (const std::string_view name : kOfChip) scope.emplace_back(name, Ratio{1, 1});
   for (std::size_t c = 0; c < space_.constraints.size() && first.fault.empty(); ++c)
     if (const config::ConditionValue value = config::evaluate(space_.constraints[c], scope); !value.unknown.empty())
       say(loaded.constraints[c], value.fault,
-          did_you_mean(value.unknown, known, fmt::format("known: {}", fmt::join(known, ", "))));
+          hint_for(value.unknown, fmt::format("known: {}", fmt::join(known, ", "))));
   if (!wrong.empty()) throw InputError(std::move(wrong));
 }
 

@@ -85,6 +85,7 @@ class Family {
   // whether it does. Its budget is the caller's to keep true.
   Member made(const Point& point) const;
   void judge(const Point& point, Member& member) const;
+  bool has_clock() const { return has_clock_; }        // or may have: else no chip has a figure of power
   bool limits_area() const { return limits_area_; }    // a constraint names it
   bool limits_power() const { return limits_power_; }  // likewise
 
@@ -110,7 +111,7 @@ class Family {
   std::vector<std::size_t> free_;
   std::vector<bool> is_parameter_, is_field_;  // by variable
   std::vector<bool> needs_chip_;               // by constraint
-  bool limits_area_ = false, limits_power_ = false;
+  bool limits_area_ = false, limits_power_ = false, has_clock_ = false;
   std::shared_ptr<const Sources> sources_;  // of the chip
   std::string path_;
 };

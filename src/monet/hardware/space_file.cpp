@@ -153,6 +153,10 @@ class SpaceReader {
   std::vector<std::string> powers_of(const Value& list) {
     const auto range = ends(list);
     if (!range) return {"1"};
+    if (config::less(range->first, {1, 1})) {
+      findings_.error(list, "powers of two begin with 1", "smaller ones as a set: [0.25, 0.5, 1]");
+      return {"1"};
+    }
     std::vector<std::string> values;
     for (std::int64_t power = 1; power <= (std::int64_t{1} << 60); power *= 2)
       if (!config::less({power, 1}, range->first) && !config::less(range->second, {power, 1}))

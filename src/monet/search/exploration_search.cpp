@@ -109,9 +109,12 @@ Explored in_order(Explored found, const std::vector<std::uint32_t>& numbers, con
   std::vector<ExploredPoint> points;
   for (const std::uint32_t i : order) points.push_back(std::move(found.points[i]));
   found.points = std::move(points);
-  for (std::size_t w = 0; w < found.fronts.size(); ++w)
+  for (std::size_t w = 0; w < found.fronts.size(); ++w) {
     found.fronts[w] = solve::front_of(objectives_of(found, goal, w));
+    std::erase_if(found.fronts[w], [&](std::uint32_t i) { return !found.points[i].figures[w].is_possible(); });
+  }
   found.common = solve::front_of(common_objectives_of(found, goal));
+  std::erase_if(found.common, [&](std::uint32_t i) { return goal.score(found.points[i].figures).violation > 0; });
   return found;
 }
 
@@ -277,7 +280,8 @@ Explored explore_pruned(const Exploration& exploration, const ExplorationSearchO
   for (std::size_t next = 0; next < order.size() && !options.deadline.is_over();) {
     std::vector<Candidate> batch;
     for (; next < order.size() && batch.size() < kBatch; ++next) {
-      if (collector.can_be_on_a_front(bounds[order[next]])) {
+      const bool is_valid = options.goal.score(bounds[order[next]]).violation == 0;  // else it is told with its reason
+      if (!is_valid || collector.can_be_on_a_front(bounds[order[next]])) {
         batch.push_back(candidates[order[next]]);
         done.push_back(order[next]);
       } else {
@@ -315,7 +319,13 @@ std::vector<Regret> regrets_of(const Explored& found, const ExplorationGoal& goa
     return by == "latency" ? latency : by == "energy" ? energy : latency * energy;
   };
   const std::size_t workloads = found.fronts.size();
+  const auto is_goal = [&](ChipObjective o) {
+    return std::find(goal.objectives.begin(), goal.objectives.end(), o) != goal.objectives.end();
+  };
+  const bool by_latency = is_goal(ChipObjective::Latency), by_energy = is_goal(ChipObjective::Energy);
   for (const std::string by : {"latency", "energy", "edp"}) {
+    // Of what is no goal, nobody has looked for the best.
+    if ((by != "energy" && !by_latency) || (by != "latency" && !by_energy)) continue;
     std::vector<std::optional<std::uint32_t>> best(workloads);
     for (std::uint32_t i = 0; i < found.points.size(); ++i) {
       const TaskResult& f = found.points[i].figures;

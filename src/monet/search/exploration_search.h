@@ -81,7 +81,7 @@ struct Regret {
   std::uint32_t best = 0;                    // the best one for the use
   double ratio = 0;                          // of the measure, the chosen one over the best one
 };
-// Of all pairs, among points that all workloads can run on.
+// Of all pairs, among points that all workloads can run on; by what are objectives (edp: if both are).
 std::vector<Regret> regrets_of(const Explored& found, const ExplorationGoal& goal);
 
 }  // namespace monet::search

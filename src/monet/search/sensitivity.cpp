@@ -37,6 +37,7 @@ class Judge {
     const std::size_t workloads = exploration_.workloads().size();
     for (std::size_t w = 0; w < workloads; ++w) out.as_it_is.push_back(best_points(found_, goal_, w));
     find_constants();
+    out.constants = constants_.size();
     if (watch.progress != nullptr) {
       watch.progress->parts = "constants";
       watch.progress->done = 0;
@@ -44,8 +45,9 @@ class Judge {
     }
     for (std::size_t k = 0; k < constants_.size(); ++k)
       for (const double factor : {1 - share_, 1 + share_}) {
-        if (watch.deadline.is_over()) return out;
-        out.cases.push_back(judge(k, factor, watch.deadline));
+        std::optional<SensitivityCase> judged = judge(k, factor, watch.deadline);
+        if (!judged) return out;
+        out.cases.push_back(std::move(*judged));
         if (watch.progress != nullptr) ++watch.progress->done;
       }
     return out;
@@ -93,7 +95,8 @@ class Judge {
     return out;
   }
 
-  SensitivityCase judge(std::size_t k, double factor, const Deadline& deadline) {
+  // None where the time was over before all was judged.
+  std::optional<SensitivityCase> judge(std::size_t k, double factor, const Deadline& deadline) {
     const Constant& constant = constants_[k];
     SensitivityCase out{.constant = constant, .factor = factor};
     Explored changed = found_;
@@ -106,11 +109,16 @@ class Judge {
       for (ChipFigures& f : changed.points[i].figures) f = {.reason = "a constraint"};
     }
     out.opened = opened.size();
-    if (constant.kind == ConstantKind::Leakage || constant.kind == ConstantKind::Area)
+    std::vector<std::uint32_t> again = opened;
+    if (constant.kind == ConstantKind::Leakage || constant.kind == ConstantKind::Area) {
       shift(changed, k, factor);
-    else
-      out.run_again = run_again(changed, constant, factor, deadline);
-    out.run_again += run_points(changed, opened, constant, factor, deadline);
+    } else {
+      set_power(changed, constant, factor);
+      const std::set<std::uint32_t> touched = touched_by(changed, constant);
+      again.insert(again.end(), touched.begin(), touched.end());
+    }
+    out.run_again = again.size();
+    if (deadline.is_over() || !run_points(changed, again, constant, factor, deadline)) return std::nullopt;
     for (std::size_t w = 0; w < exploration_.workloads().size(); ++w) {
       const std::vector<solve::Objectives> points = objectives_of(changed, goal_, w);
       changed.fronts[w] = solve::front_of(points);
@@ -133,57 +141,90 @@ class Judge {
   void shift(Explored& changed, std::size_t k, double factor) const {
     for (std::size_t i = 0; i < changed.points.size(); ++i) {
       if (parts_[i].empty()) continue;
-      const double area = (factor - 1) * parts_[i][k].area_mm2, watts = (factor - 1) * parts_[i][k].leakage_w;
+      const hardware::ConstantPart& part = parts_[i][k];
+      const double watts = (factor - 1) * part.leakage_w;
       for (ChipFigures& f : changed.points[i].figures) {
         if (!f.is_possible()) continue;
-        f.area_mm2 += area;
-        f.tdp_w += watts;
+        f.area_mm2 += (factor - 1) * part.area_mm2;
+        f.tdp_w += (factor - 1) * part.tdp_w;
         f.leakage_pj += watts * f.latency_s * kPicojoules;
         f.energy_pj += watts * f.latency_s * kPicojoules;
       }
     }
   }
 
-  // Points that could be on a front, or best in energy, if their energies changed as far as they can against one
-  // another, are evaluated with the changed chip.
-  std::size_t run_again(Explored& changed, const Constant& constant, double factor, const Deadline& deadline) const {
-    std::set<std::uint32_t> again;
+  // What every port and lane can take at once hangs on energies, whatever runs.
+  void set_power(Explored& changed, const Constant& constant, double factor) const {
+    if (constant.kind == ConstantKind::Time || !has(ChipObjective::Tdp)) return;
+    parallel_for(changed.points.size(), 0, [&](std::size_t i) {
+      if (!chips_[i]) return;
+      hardware::Hardware chip = *chips_[i];
+      hardware::scale_constant(chip, constant.name, factor);
+      const double watts = hardware::budget_of(chip).total.tdp_w();
+      for (ChipFigures& f : changed.points[i].figures)
+        if (f.is_possible()) f.tdp_w = watts;
+    });
+  }
+
+  bool has(ChipObjective objective) const {
+    return std::find(goal_.objectives.begin(), goal_.objectives.end(), objective) != goal_.objectives.end();
+  }
+
+  // Points that could be on a front, or best in latency, energy or their product, alone or among those that all
+  // workloads can run on, if these changed as far as they can against one another.
+  std::set<std::uint32_t> touched_by(const Explored& changed, const Constant& constant) const {
+    std::set<std::uint32_t> out;
+    const bool is_time = constant.kind == ConstantKind::Time;
+    if (has(ChipObjective::Energy) || (is_time && has(ChipObjective::Latency)))
+      add_touched(changed, constant, goal_, false, out);
+    const ExplorationGoal best{};  // of latency and energy
+    for (const bool is_common : {false, true}) add_touched(changed, constant, best, is_common, out);
+    return out;
+  }
+
+  void add_touched(const Explored& changed, const Constant& constant, const ExplorationGoal& goal, bool is_common,
+                   std::set<std::uint32_t>& out) const {
+    const bool is_time = constant.kind == ConstantKind::Time;
     for (std::size_t w = 0; w < exploration_.workloads().size(); ++w) {
       std::vector<solve::Score> least, most;
       for (const ExploredPoint& p : changed.points) {  // with their figures as they were, but for those now not valid
         ChipFigures low = p.figures[w], high = low;
-        const double range =
-            constant.kind == ConstantKind::Time ? share_ * low.energy_pj : share_ * part_of(low, constant.kind);
+        if (is_common)
+          for (const ChipFigures& f : p.figures)
+            if (!f.is_possible()) low.reason = high.reason = f.reason;
+        const double range = is_time ? share_ * low.energy_pj : share_ * part_of(low, constant.kind);
         low.energy_pj -= range;
         high.energy_pj += range;
-        if (constant.kind == ConstantKind::Time) {
+        if (is_time) {
           low.latency_s *= 1 - share_;
           high.latency_s *= 1 + share_;
         }
-        least.push_back(goal_.score(low));
-        most.push_back(goal_.score(high));
+        least.push_back(goal.score(low));
+        most.push_back(goal.score(high));
       }
       const std::vector<std::uint32_t> front = solve::front_of(solve::points_of(most));
       for (std::uint32_t i = 0; i < found_.points.size(); ++i)
         if (least[i].violation == 0 && std::none_of(front.begin(), front.end(), [&](std::uint32_t q) {
               return q != i && solve::dominates(most[q].objectives, least[i].objectives);
             }))
-          again.insert(i);
+          out.insert(i);
     }
-    return run_points(changed, {again.begin(), again.end()}, constant, factor, deadline);
   }
 
-  std::size_t run_points(Explored& changed, const std::vector<std::uint32_t>& places, const Constant& constant,
-                         double factor, const Deadline& deadline) const {
+  // With the changed chip; false where the time was over before.
+  bool run_points(Explored& changed, const std::vector<std::uint32_t>& places, const Constant& constant, double factor,
+                  const Deadline& deadline) const {
     std::vector<Task> tasks;
     std::vector<std::uint8_t> all;
     for (std::uint8_t w = 0; w < exploration_.workloads().size(); ++w) all.push_back(w);
     for (const std::uint32_t i : places) tasks.push_back({found_.points[i].candidate, all});
     const std::vector<TaskResult> results = exploration_.run_changed(
         tasks, [&](hardware::Hardware& chip) { hardware::scale_constant(chip, constant.name, factor); }, deadline);
-    for (std::size_t i = 0; i < places.size(); ++i)
-      if (!results[i].empty()) changed.points[places[i]].figures = results[i];
-    return places.size();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (results[i].empty()) return false;
+      changed.points[places[i]].figures = results[i];
+    }
+    return true;
   }
 
   const Exploration& exploration_;

@@ -9,9 +9,9 @@
 namespace monet::search {
 
 // Whether what an exploration found holds if a figure that nobody states is another one. One constant at a time is made
-// smaller and larger; leakage and area by what each chip has of them, exactly, for every point; other energies by
-// running again every point that could then be on a front, or best. Where constraints limit area or power, points that
-// break one then are out, and those that break none any more are run.
+// smaller and larger; leakage, area and power by what each chip has of them, exactly, for every point; other energies
+// by running again every point that could then be on a front, or best. Where constraints limit area or power, points
+// that break one then are out, and those that break none any more are run.
 
 // Best points, by what a workload is judged by; none: nothing is possible.
 struct BestPoints {
@@ -37,8 +37,10 @@ struct SensitivityCase {
 
 struct Sensitivity {
   double share = 0.3;
-  std::vector<BestPoints> as_it_is{};  // by workload
-  std::vector<SensitivityCase> cases{};
+  std::vector<BestPoints> as_it_is{};    // by workload
+  std::size_t constants = 0;             // in all
+  std::vector<SensitivityCase> cases{};  // two for each of them; fewer where the time was over
+  bool is_complete() const { return cases.size() == 2 * constants; }
 };
 
 BestPoints best_points(const Explored& found, const ExplorationGoal& goal, std::size_t workload);

@@ -71,6 +71,20 @@ struct RunStore::Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
+  // Whose faults are told, for as long as it is there.
+  class Named {
+   public:
+    Named(Database& database, std::string path)
+        : database_(database), own_(std::exchange(database.path, std::move(path))) {}
+    ~Named() { database_.path = std::move(own_); }
+    Named(const Named&) = delete;
+    Named& operator=(const Named&) = delete;
+
+   private:
+    Database& database_;
+    std::string own_;
+  };
+
   void close_and_refuse(int code) {
     const std::string message = handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code);
     sqlite3_close(handle);
@@ -129,6 +143,13 @@ RunStore::RunStore(const std::string& path, const std::string& question, const s
   d.run("PRAGMA journal_mode = WAL");  // what is saved is safe from a kill at once, and costs no wait for the disk
   d.run("PRAGMA synchronous = NORMAL");
   d.run("BEGIN EXCLUSIVE");
+  const auto set_question = [&] {
+    d.run("DELETE FROM question");
+    Database::Statement ask(d, "INSERT INTO question VALUES (?, ?)");
+    ask.bind(1, question);
+    ask.bind(2, about);
+    ask.step();
+  };
   const std::string application = d.ask("PRAGMA application_id");
   if (d.ask("SELECT count(*) FROM sqlite_master") == "0") {
     std::string kinds;
@@ -137,14 +158,13 @@ RunStore::RunStore(const std::string& path, const std::string& question, const s
     d.run("CREATE TABLE question (text TEXT NOT NULL, about TEXT NOT NULL)");
     d.run(fmt::format("CREATE TABLE points (key TEXT PRIMARY KEY NOT NULL, reason TEXT NOT NULL{}) WITHOUT ROWID",
                       kinds));
-    Database::Statement ask(d, "INSERT INTO question VALUES (?, ?)");
-    ask.bind(1, question);
-    ask.bind(2, about);
-    ask.step();
+    set_question();
   } else if (application != std::to_string(kApplication)) {
     refuse_file(path, "this is a database, but no run store", "choose another --out");
   } else if (d.ask("SELECT text FROM question") != question) {
-    refuse_file(path, "it holds results of another model, chip or choice of decisions", "choose another --out");
+    if (d.ask("SELECT count(*) FROM points") != "0")
+      refuse_file(path, "it holds results of another model, chip or choice of decisions", "choose another --out");
+    set_question();  // of a run that ended before its first result
   } else {
     if (d.ask("SELECT group_concat(name) FROM pragma_table_info('points')") != d.names)
       refuse_file(path, "it was made by another version of monet, which kept other figures", "choose another --out");
@@ -209,6 +229,9 @@ std::size_t RunStore::merge(const std::string& path) {
   Database& d = *database_;
   if (std::error_code error; !std::filesystem::exists(path, error))
     refuse_file(path, "there is no such file", "--merge takes the folders of other runs");
+  if (std::error_code error; std::filesystem::equivalent(path, d.path, error))
+    refuse_file(path, "this is the run itself", "--merge takes the folders of other runs");
+  const Database::Named other(d, path);  // faults are those of the other file
   {
     Database::Statement attach(d, "ATTACH DATABASE ? AS other");
     attach.bind(1, path);

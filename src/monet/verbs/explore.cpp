@@ -15,6 +15,7 @@
 #include "monet/plan/plan_file.h"
 #include "monet/report/sketch.h"
 #include "monet/rewrite/decompose.h"
+#include "monet/solve/random.h"
 #include "monet/store/run_store.h"
 #include "monet/verbs/cost_cache.h"
 #include "monet/verbs/explore_query.h"
@@ -57,9 +58,14 @@ Decisions decisions_of(const std::vector<std::string>& also) {
       refuse("--also", fmt::format("unknown value '{}'", text.substr(0, 60)),
              did_you_mean(kind, kinds, "batch=8,32, recompute=all,REGEX or fusion=4,6"));
     for (const std::string& word : split(std::string_view(text).substr(equals + 1), ',')) {
-      if (kind == "batch") out.batches.push_back(whole_above_zero(kind, word));
-      if (kind == "recompute") out.recompute.push_back(word);
-      if (kind == "fusion") out.limits.push_back(static_cast<std::uint32_t>(whole_above_zero(kind, word)));
+      const auto add = [&](auto& list, auto value) {
+        if (std::find(list.begin(), list.end(), value) != list.end())
+          refuse("--also", fmt::format("{}: {} is there twice", kind, word.substr(0, 60)));
+        list.push_back(std::move(value));
+      };
+      if (kind == "batch") add(out.batches, whole_above_zero(kind, word));
+      if (kind == "recompute") add(out.recompute, word);
+      if (kind == "fusion") add(out.limits, static_cast<std::uint32_t>(whole_above_zero(kind, word)));
     }
   }
   return out;
@@ -86,6 +92,16 @@ search::ExplorationGoal goal_of(const std::string& text) {
   return goal;
 }
 
+// Names are unique: "model", "model_1".
+void add_input(DocumentInput input, std::vector<DocumentInput>& inputs) {
+  const std::string name = input.name;
+  for (std::size_t i = 1;
+       std::any_of(inputs.begin(), inputs.end(), [&](const DocumentInput& other) { return other.name == input.name; });
+       ++i)
+    input.name = fmt::format("{}_{}", name, i);
+  inputs.push_back(std::move(input));
+}
+
 // A model in a mode with every combination of samples and recomputation.
 search::Workload workload_of(const ExploreRequest& request, const std::string& model, const std::string& mode,
                              const Decisions& decisions, ExploreProblem& problem) {
@@ -110,7 +126,7 @@ search::Workload workload_of(const ExploreRequest& request, const std::string& m
       for (const DocumentInput& input : prepared.inputs)
         if (std::none_of(problem.inputs.begin(), problem.inputs.end(),
                          [&](const DocumentInput& other) { return other.path == input.path; }))
-          problem.inputs.push_back(input);
+          add_input(input, problem.inputs);
       out.variants.push_back(
           std::make_unique<search::Subject>(decompose(std::move(prepared.graph), single_works(asked))));
       out.samples.push_back(samples);
@@ -120,8 +136,32 @@ search::Workload workload_of(const ExploreRequest& request, const std::string& m
 
 void add_limit(hardware::LoadedSpace& loaded, std::string_view name, std::optional<double> most) {
   if (!most) return;
+  if (*most > 1e9) refuse(name == hardware::kAreaName ? "--area" : "--tdp", "no chip comes near it", "leave it out");
   loaded.space.constraints.push_back(*config::parse_condition(fmt::format("{} <= {}", name, *most)));
   loaded.constraints.emplace_back();
+}
+
+// Chips without a clock have no power.
+void refuse_power(const ExploreRequest& request, const ExploreProblem& problem) {
+  const bool is_goal = std::find(problem.goal.objectives.begin(), problem.goal.objectives.end(),
+                                 search::ChipObjective::Tdp) != problem.goal.objectives.end();
+  if ((!is_goal && !request.tdp_w) || problem.family->has_clock()) return;
+  refuse(is_goal ? "--objectives" : "--tdp", fmt::format("{} has no clock, so no TDP", problem.family->space().chip),
+         "give it one: a field 'clock', in its file or as a variable of the space");
+}
+
+// Tables have a column for each; an axis beside the chip may be named as a variable of it, or as a figure.
+void check_names(const ExploreProblem& problem) {
+  std::vector<std::string> taken{"point", "workload", "feasible", "on_front", "on_common_front", "reason"};
+  for (const std::string& name : search::figure_names()) taken.push_back(name);
+  for (const search::Axis& axis : problem.exploration->axes()) taken.push_back(axis.name);
+  for (const std::size_t v : problem.family->free())
+    if (const std::string& name = problem.family->space().variables[v].name;
+        std::find(taken.begin(), taken.end(), name) != taken.end())
+      throw InputError(Diagnostic{.file = problem.family->files().front().path,
+                                  .message = fmt::format("a variable '{}': tables have a column of that name", name),
+                                  .hint = "another name; the parameter of the chip can be computed from it: "
+                                          "{is: \"${other}\"}"});
 }
 
 // Results as rows of a store, one for each candidate and workload.
@@ -343,6 +383,12 @@ ExploreProblem explore_problem(const ExploreRequest& request) {
   ExploreProblem out;
   out.goal = goal_of(request.objectives);
   const std::vector<std::string> modes = modes_of(request.evaluate.mode);
+  if (request.sensitivity && request.strategy == "prune")
+    refuse("--sensitivity", "what prune leaves out could be best with other constants", "--strategy grid tries all");
+  for (std::size_t m = 0; m < request.models.size(); ++m)
+    if (std::find(request.models.begin(), request.models.begin() + static_cast<std::ptrdiff_t>(m), request.models[m]) !=
+        request.models.begin() + static_cast<std::ptrdiff_t>(m))
+      refuse("MODEL", fmt::format("{} is there twice", request.models[m]));
   if (request.models.size() * modes.size() > kMostWorkloads)
     refuse("MODEL", fmt::format("more than {} workloads", kMostWorkloads));
   hardware::LoadedSpace loaded = hardware::find_space(request.space);
@@ -350,7 +396,11 @@ ExploreProblem explore_problem(const ExploreRequest& request) {
   add_limit(loaded, hardware::kTdpName, request.tdp_w);
   out.family = std::make_unique<hardware::Family>(std::move(loaded));
   for (const hardware::SourceFile& file : out.family->files())
-    out.inputs.push_back({out.inputs.empty() ? "space" : "hardware", file.path, file.sha256});
+    out.inputs.push_back({out.inputs.empty()       ? "space"
+                          : out.inputs.size() == 1 ? "hardware"
+                                                   : fmt::format("hardware_{}", out.inputs.size() - 1),
+                          file.path, file.sha256});
+  refuse_power(request, out);
   out.cache = std::make_unique<cost::Cache>();
   if (!request.evaluate.cache.empty()) read_cache(request.evaluate.cache, *out.cache, out.warnings);
   const Decisions decisions = decisions_of(request.also);
@@ -358,6 +408,12 @@ ExploreProblem explore_problem(const ExploreRequest& request) {
     refuse("--also", "recompute: an inference saves nothing that could be rebuilt", "leave it out");
   if (!decisions.batches.empty() && !request.evaluate.model.batch)
     refuse("--also", "batch: beside which one?", "say how many samples an iteration has otherwise: --batch N");
+  for (const std::int64_t batch : decisions.batches)
+    if (batch == request.evaluate.model.batch)
+      refuse("--also", fmt::format("batch {} is there already", batch), "it is that of --batch");
+  for (const std::string& r : decisions.recompute)
+    if (r == request.evaluate.model.recompute)
+      refuse("--also", fmt::format("recompute: {} is there already", r.substr(0, 60)), "it is that of --recompute");
   std::vector<search::Axis> axes;
   if (!decisions.batches.empty()) {
     axes.push_back({"batch", {fmt::format("{}", *request.evaluate.model.batch)}});
@@ -375,6 +431,7 @@ ExploreProblem explore_problem(const ExploreRequest& request) {
       *out.family, std::move(workloads), std::move(axes), *out.cache,
       search::ExplorationOptions{
           .limits = decisions.limits, .map = default_costs(*out.cache, 1).map, .threads = request.evaluate.threads});
+  check_names(out);
   return out;
 }
 
@@ -388,14 +445,22 @@ std::string mode_of(const ExploreRequest& request, std::size_t workload) {
 }
 
 std::string question_of(const ExploreRequest& request, const ExploreProblem& problem) {
-  Json inputs = Json::object();
-  for (const DocumentInput& input : problem.inputs) inputs.set(input.path, input.sha256);
+  // Files count by what is in them, wherever they lie.
+  EvaluateRequest plain = request.evaluate;
+  plain.hardware.clear();
+  plain.model.model.clear();
+  Json inputs = Json::object(), models = Json::array();
+  for (const DocumentInput& input : problem.inputs) inputs.set(input.name, input.sha256);
+  for (const std::string& model : request.models) {
+    const auto file = std::find_if(problem.inputs.begin(), problem.inputs.end(),
+                                   [&](const DocumentInput& input) { return input.path == model; });
+    models.push(file == problem.inputs.end() ? model : "sha256 " + file->sha256);
+  }
   return Json::object()
       .set("monet", version())
       .set("inputs", std::move(inputs))
-      .set("models", Json(request.models))
-      .set("space", request.space)
-      .set("options", options_json(request.evaluate))
+      .set("models", std::move(models))
+      .set("options", options_json(plain))
       .set("also", Json(request.also))
       .set("area_mm2", request.area_mm2 ? Json(*request.area_mm2) : Json())
       .set("tdp_w", request.tdp_w ? Json(*request.tdp_w) : Json())
@@ -410,15 +475,15 @@ SpaceCount count_space(const ExploreProblem& problem, const ExploreRequest& requ
   const hardware::Family& family = *problem.family;
   SpaceCount out{.points = family.size()};
   const std::vector<std::uint16_t> choices = family.choices();
-  // Where there are too many, every so many-th.
-  const double step = std::max(1.0, out.points / static_cast<double>(kMostCounted));
-  out.looked_at = static_cast<std::size_t>(std::min(out.points, static_cast<double>(kMostCounted)));
+  // All of them; where there are too many, some drawn at random.
+  const bool is_all = out.points <= static_cast<double>(kMostCounted);
+  out.looked_at = is_all ? static_cast<std::size_t>(out.points) : kMostCounted;
   const auto point_at = [&](std::size_t i) {
-    double index = std::floor(static_cast<double>(i) * step);
+    solve::Random random(1, 0, i);
     hardware::Point point;
     for (const std::uint16_t c : choices) {
-      point.push_back(static_cast<std::uint16_t>(std::fmod(index, c)));
-      index = std::floor(index / c);
+      point.push_back(static_cast<std::uint16_t>(is_all ? i % c : random.below(c)));
+      i /= c;
     }
     return point;
   };
@@ -438,6 +503,7 @@ SpaceCount count_space(const ExploreProblem& problem, const ExploreRequest& requ
       out.most_area = std::max(out.most_area, area);
       out.least_tdp = out.valid == 0 ? tdp : std::min(out.least_tdp, tdp);
       out.most_tdp = std::max(out.most_tdp, tdp);
+      out.has_power = out.has_power || m.budget.has_power;
       ++out.valid;
       continue;
     }

@@ -78,7 +78,7 @@ ExploreRun explore(const ExploreRequest& request, ExploreProblem problem, const 
 // How many points there are, and why some are not valid, without running anything.
 struct SpaceCount {
   double points = 0;
-  std::size_t looked_at = 0, valid = 0;  // all of them, or evenly spread ones where there are too many
+  std::size_t looked_at = 0, valid = 0;  // all of them, or so many drawn at random where there are too many
   struct Broken {
     std::string what{};  // a constraint, or "the chip"
     std::size_t count = 0;
@@ -86,6 +86,7 @@ struct SpaceCount {
   };
   std::vector<Broken> broken{};
   double least_area = 0, most_area = 0, least_tdp = 0, most_tdp = 0;  // of the valid ones
+  bool has_power = false;                                             // else they have no clock
 };
 SpaceCount count_space(const ExploreProblem& problem, const ExploreRequest& request);
 

@@ -78,19 +78,19 @@ struct StoredKey {
 };
 std::optional<StoredKey> key_from(std::string_view text, const StoredAxes& axes) {
   StoredKey out;
-  const char* const end = text.data() + text.size();
-  for (const char* at = text.data(); out.candidate.size() < axes.variables.size();) {
+  const char *at = text.data(), *const end = text.data() + text.size();
+  while (out.candidate.size() < axes.variables.size()) {
     std::uint16_t choice = 0;
     const auto [next, error] = std::from_chars(at, end, choice);
     const bool is_last = out.candidate.size() + 1 == axes.variables.size();
     if (error != std::errc{} || next == end || *next != (is_last ? '/' : '.')) return std::nullopt;
     if (choice >= axes.variables[out.candidate.size()].values.size()) return std::nullopt;
     out.candidate.push_back(choice);
-    at = next + 1;
-    if (!is_last) continue;
-    const auto [stop, fault] = std::from_chars(at, end, out.workload);
-    if (fault != std::errc{} || stop != end || out.workload >= axes.workloads.size()) return std::nullopt;
+    at = is_last ? next : next + 1;
   }
+  if (at == end || *at != '/') return std::nullopt;
+  const auto [stop, fault] = std::from_chars(at + 1, end, out.workload);
+  if (fault != std::errc{} || stop != end || out.workload >= axes.workloads.size()) return std::nullopt;
   return out;
 }
 

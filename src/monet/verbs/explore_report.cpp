@@ -53,8 +53,8 @@ Table front_table(const ExploreRun& run, std::size_t workload, const std::vector
     std::vector<std::string> row{std::to_string(at)};
     for (std::string& value : decision_of(run.problem, p.candidate)) row.push_back(std::move(value));
     row.insert(row.end(), {latency_text(f), energy_text(f.energy_pj / f.samples), fmt::format("{:.4g}", f.area_mm2),
-                           fmt::format("{:.4g}", f.tdp_w), fmt::format("{:.1f} %", 100 * f.utilisation),
-                           byte_count(f.offchip_bytes / f.samples)});
+                           f.latency_s > 0 ? fmt::format("{:.4g}", f.tdp_w) : "-",
+                           fmt::format("{:.1f} %", 100 * f.utilisation), byte_count(f.offchip_bytes / f.samples)});
     table.row(std::move(row));
   }
   return table;
@@ -119,7 +119,7 @@ std::string winner_text(const search::Sensitivity& s, std::size_t workload,
     if (const auto now = c.outcomes[workload].best.*by; now && now != best)
       others[*now] += fmt::format("{}{} x {:.2g}", others[*now].empty() ? "" : ", ", c.constant.name, c.factor);
   std::string out = fmt::format("point {}", *best);
-  if (others.empty()) return out + " always";
+  if (others.empty()) return out + (s.is_complete() ? " always" : " so far");
   for (const auto& [point, why] : others) out += fmt::format(", or {} ({})", point, why);
   return out;
 }
@@ -142,7 +142,11 @@ std::string sensitivity_text(const ExploreRun& run) {
   const std::vector<search::Workload>& workloads = run.problem.exploration->workloads();
   std::string out =
       fmt::format("\nwhat holds if one of {} constants that are modelled or assumed is {:.0f} % smaller or larger\n",
-                  s.cases.size() / 2, 100 * s.share);
+                  s.constants, 100 * s.share);
+  if (!s.is_complete())
+    out +=
+        fmt::format("  stopped after {} of {} cases: nothing is said of the others\n", s.cases.size(), 2 * s.constants);
+  if (s.cases.empty() && s.constants > 0) return out;
   for (std::size_t w = 0; w < workloads.size(); ++w) {
     out += fmt::format("  {}: best in latency {}; in energy {}; in their product {}\n", workloads[w].name,
                        winner_text(s, w, &search::BestPoints::latency), winner_text(s, w, &search::BestPoints::energy),
@@ -210,8 +214,15 @@ Json sensitivity_json(const ExploreRun& run) {
                    .set("outcomes", std::move(outcomes))
                    .set("regret_ratios", std::move(regrets)));
   }
-  return Json::object().set("share", s.share).set("as_it_is", std::move(as_it_is)).set("cases", std::move(cases));
+  return Json::object()
+      .set("share", s.share)
+      .set("constants", s.constants)
+      .set("complete", s.is_complete())
+      .set("as_it_is", std::move(as_it_is))
+      .set("cases", std::move(cases));
 }
+
+bool needs_clock(std::string_view figure) { return figure == "latency_s" || figure == "tdp_w"; }
 
 Json volume_json(const solve::FrontVolume& v) {
   return Json::object()
@@ -256,7 +267,8 @@ std::string csv(const ExploreRun& run) {
   std::string out = "point";
   for (const std::string& name : variable_names(run.problem)) out += "," + csv_cell(name);
   out += ",workload,feasible,on_front,on_common_front";
-  for (const std::string& name : search::figure_names()) out += "," + name;
+  const std::vector<std::string> figures = search::figure_names();
+  for (const std::string& name : figures) out += "," + name;
   out += ",reason\n";
   const std::vector<search::Workload>& workloads = run.problem.exploration->workloads();
   std::vector<std::vector<bool>> on_front(workloads.size(), std::vector<bool>(run.found.points.size(), false));
@@ -272,7 +284,9 @@ std::string csv(const ExploreRun& run) {
       const ChipFigures& f = p.figures[w];
       out += fmt::format("{}{},{},{:d},{:d},{:d}", i, decision, csv_cell(workloads[w].name), f.is_possible(),
                          bool(on_front[w][i]), bool(on_common[i]));
-      for (const double number : search::numbers_of(f)) out += f.is_possible() ? fmt::format(",{}", number) : ",";
+      const std::vector<double> numbers = search::numbers_of(f);
+      for (std::size_t k = 0; k < numbers.size(); ++k)
+        out += f.is_possible() && (f.latency_s > 0 || !needs_clock(figures[k])) ? fmt::format(",{}", numbers[k]) : ",";
       out += "," + csv_cell(f.reason) + "\n";
     }
   }
@@ -301,7 +315,7 @@ Json json(const ExploreRun& run, const ExploreRequest& request) {
       }
       const std::vector<double> numbers = search::numbers_of(f);
       for (std::size_t i = 0; i < figures.size(); ++i)
-        point.set(figures[i], figures[i] == "latency_s" && numbers[i] == 0 ? Json() : Json(numbers[i]));
+        point.set(figures[i], needs_clock(figures[i]) && f.latency_s == 0 ? Json() : Json(numbers[i]));
       points.push(std::move(point));
     }
   }
@@ -334,7 +348,8 @@ Json json(const ExploreRun& run, const ExploreRequest& request) {
       .set("objectives", std::move(objectives))
       .set("evaluations", run.found.points.size())
       .set("pruned", run.found.pruned)
-      .set("complete", run.found.end != solve::Nsga2End::Stopped)
+      .set("complete",
+           run.found.end != solve::Nsga2End::Stopped && (!run.sensitivity || run.sensitivity->is_complete()))
       .set("points", std::move(points))
       .set("front", std::move(front))
       .set("hypervolume", workloads == 1 ? Json(run.volumes[0].volume) : Json(run.common_volume.volume))
@@ -356,14 +371,18 @@ std::string text(const SpaceCount& count, const ExploreProblem& problem) {
   out += table.text("  ");
   const bool is_all = static_cast<double>(count.looked_at) >= count.points;
   out += fmt::format(
-      "{} points{}, {} valid\n",
+      "{} points{}, {} valid{}\n",
       count.points < 1e15 ? grouped(static_cast<std::uint64_t>(count.points)) : fmt::format("{:.3g}", count.points),
-      is_all ? "" : fmt::format(", {} of them looked at", grouped(count.looked_at)), grouped(count.valid));
+      is_all ? "" : fmt::format(", {} of them drawn at random", grouped(count.looked_at)), grouped(count.valid),
+      is_all
+          ? ""
+          : fmt::format(" ({:.2f} %)", 100 * static_cast<double>(count.valid) / static_cast<double>(count.looked_at)));
   for (const SpaceCount::Broken& b : count.broken)
     if (b.count > 0) out += fmt::format("  {} not, by {}; {}\n", grouped(b.count), b.what, b.example);
   if (count.valid > 0)
-    out += fmt::format("area {:.4g} to {:.4g} mm2, TDP {:.4g} to {:.4g} W\n", count.least_area, count.most_area,
-                       count.least_tdp, count.most_tdp);
+    out += fmt::format("area {:.4g} to {:.4g} mm2, {}\n", count.least_area, count.most_area,
+                       count.has_power ? fmt::format("TDP {:.4g} to {:.4g} W", count.least_tdp, count.most_tdp)
+                                       : "no clock, so no TDP");
   return out;
 }
 
@@ -377,7 +396,7 @@ Json json(const SpaceCount& count) {
       .set("valid", count.valid)
       .set("invalid", std::move(broken))
       .set("area_mm2", Json::array().push(count.least_area).push(count.most_area))
-      .set("tdp_w", Json::array().push(count.least_tdp).push(count.most_tdp));
+      .set("tdp_w", count.has_power ? Json::array().push(count.least_tdp).push(count.most_tdp) : Json());
 }
 
 Json options_json(const ExploreRequest& r) {

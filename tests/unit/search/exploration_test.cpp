@@ -110,7 +110,15 @@ TEST_F(ExplorationTest, PruningKeepsEveryFront) {
     for (std::size_t w = 0; w < 2; ++w) EXPECT_EQ(on_front(all, w), on_front(pruned, w));
     EXPECT_EQ(all.common.size(), pruned.common.size());
     EXPECT_EQ(pruned.points.size() + pruned.pruned, 24u);
-    EXPECT_GE(pruned.pruned, 4u) << "what is not valid is never run";
+    // What is not valid is there with its reason.
+    const auto reasons = [](const Explored& found) {
+      std::vector<std::string> out;
+      for (const ExploredPoint& p : found.points)
+        if (!p.figures[0].is_possible()) out.push_back(p.figures[0].reason);
+      return out;
+    };
+    EXPECT_EQ(reasons(pruned), reasons(all));
+    EXPECT_EQ(reasons(pruned).size(), 4u);
     // In the order of the grid.
     std::vector<Candidate> order;
     for (const ExploredPoint& p : all.points)
@@ -204,6 +212,7 @@ TEST_F(ExplorationTest, LeakageAndAreaAreShiftedAsIfRunAgain) {
                   1e-9 * changed[w].energy_pj)
           << constants[k].name;
       EXPECT_NEAR(changed[w].area_mm2, as_it_is[w].area_mm2 + 0.3 * parts[k].area_mm2, 1e-9) << constants[k].name;
+      EXPECT_NEAR(changed[w].tdp_w, as_it_is[w].tdp_w + 0.3 * parts[k].tdp_w, 1e-9) << constants[k].name;
     }
     leaks += parts[k].leakage_w > 0 ? 1 : 0;
     areas += parts[k].area_mm2 > 0 ? 1 : 0;

@@ -57,7 +57,11 @@ TEST_F(RunStoreTest, GivesBackWhatWasSavedToTheBit) {
 }
 
 TEST_F(RunStoreTest, RefusesWhatIsNotItsOwn) {
-  { const RunStore store(path_.string(), "q", {"a", "b"}); }
+  { const RunStore store(path_.string(), "another", {"a", "b"}); }  // without any row it is nobody's
+  {
+    RunStore store(path_.string(), "q", {"a", "b"});
+    store.add({.key = "one", .values = {1, 2}});
+  }
   EXPECT_NE(refusal("another").find("another model, chip or choice"), std::string::npos);
   EXPECT_EQ(refusal(), "");
   EXPECT_NE(refusal("q", {"a", "c"}).find("another version"), std::string::npos);
