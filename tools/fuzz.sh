@@ -10,7 +10,7 @@ if ! command -v clang++-14 >/dev/null; then
   exit 0
 fi
 cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz
+cmake --build --preset fuzz --target fuzzers
 
 failed=()
 for program in build/fuzz/tests/fuzz/*_fuzz; do
