@@ -61,7 +61,7 @@ Fusion fuse(const FusionInput& input) {
   FusionRules rules = input.rules;
   const auto listed = [&](std::uint32_t limit) {
     rules.limit = limit;
-    return fusion_candidates(graph, input.chip, rules, {.deadline = input.deadline});
+    return fusion_candidates(graph, input.chip, rules, {.most_looks = input.most_looks, .deadline = input.deadline});
   };
   std::uint32_t limit = input.rules.limit;
   FusionCandidates candidates = listed(limit);

@@ -38,6 +38,7 @@ struct FusionInput {
   FusionRules rules{};
   FusionObjective objective = FusionObjective::Groups;
   std::vector<NodeCost> costs{};  // by node of the graph; for latency and energy
+  std::size_t most_looks = CandidateOptions{}.most_looks;
   Deadline deadline{};
 };
 
