@@ -182,8 +182,8 @@ class Explore(Commands):
         self.ok("explore", MODEL, "--space", "small.yaml", "--out", "a")
         # And what is counted of it is drawn from all of it.
         counted = self.document("explore", MODEL, "--space", "large.yaml", "--count")["result"]
-        self.assertEqual((1e12, 200_000), (counted["size"], counted["looked_at"]))
-        self.assertAlmostEqual(0.9, counted["valid"] / counted["looked_at"], delta=0.005)
+        self.assertEqual((1e12, 20_000), (counted["size"], counted["looked_at"]))
+        self.assertAlmostEqual(0.9, counted["valid"] / counted["looked_at"], delta=0.01)
 
     def test_chips_of_earlier_fronts_go(self):
         command = ("explore", MODEL, "--space", "small.yaml", "--out", "a")

@@ -31,7 +31,8 @@ using search::TaskResult;
 
 constexpr std::size_t kMostWorkloads = 32;
 constexpr double kMostPoints = 5e6;            // of a grid
-constexpr std::size_t kMostCounted = 200'000;  // chips that --count makes
+constexpr std::size_t kMostCounted = 200'000;  // chips that --count makes, if they are all there are
+constexpr std::size_t kDrawn = 20'000;         // of more it makes so many
 
 // What --also asks for.
 struct Decisions {
@@ -477,7 +478,7 @@ SpaceCount count_space(const ExploreProblem& problem, const ExploreRequest& requ
   const std::vector<std::uint16_t> choices = family.choices();
   // All of them; where there are too many, some drawn at random.
   const bool is_all = out.points <= static_cast<double>(kMostCounted);
-  out.looked_at = is_all ? static_cast<std::size_t>(out.points) : kMostCounted;
+  out.looked_at = is_all ? static_cast<std::size_t>(out.points) : kDrawn;
   const auto point_at = [&](std::size_t i) {
     solve::Random random(1, 0, i);
     hardware::Point point;
