@@ -7,8 +7,8 @@ CORES := $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 600
 # More schedules of Stream's for `make bench`: files of the format that docs/stream.md has.
 STREAM_SCHEDULES ?=
-# A failed test shows its output; skipped ones are named in the summary.
-CTEST := ctest --output-on-failure --no-tests=error -j$(CORES)
+# A failed test shows its output; skipped ones are named in the summary; one that hangs is ended (long ones say their own time).
+CTEST := ctest --output-on-failure --no-tests=error --timeout 900 -j$(CORES)
 # Who only wants the product needs none of the test libraries; a folder configured with tests keeps them.
 WITHOUT_TESTS = $(if $(wildcard build/release/CMakeCache.txt),,-DMONET_TESTS=OFF)
 SOURCES = $(shell find src tests bench -name '*.h' -o -name '*.cpp' 2>/dev/null)
@@ -60,7 +60,7 @@ test-units: test-release
 
 test-long: test-release setup-peers
 	@echo "== test: the long tests"
-	@$(CTEST) --test-dir build/release -L '^long$$' --no-tests=ignore
+	@$(CTEST) --timeout 3600 --test-dir build/release -L '^long$$' --no-tests=ignore
 
 setup:
 	@echo "== setup: packages to build with"

@@ -79,11 +79,11 @@ def words(chip):
 
 
 def main():
-    arguments = study.arguments(__doc__, ("--model", {"default": "resnet18"}), ("--batch", {"type": int, "default": 1}), *study.exploration("clouds", "grid", 400))
+    arguments = study.arguments(__doc__, ("--model", {"default": "resnet18"}), *study.exploration("clouds", "grid", 400))
     if arguments.quick:
         arguments.model = "resnet18:image=32,classes=10,width=8"
     monet = study.Monet(arguments.monet)
-    ran, chips = monet.explore(arguments, "chips", arguments.model, "--batch", arguments.batch, "--space", "edge_tpu")
+    ran, chips, result = monet.explore(arguments, "chips", arguments.model, "--space", "edge_tpu", "--sensitivity")
 
     figures = [("latency", latency), ("energy", energy), ("energy without leakage", dynamic)]
     least = {(name, mode): min(chips, key=of(mode)) for name, of in figures for mode in MODES}
@@ -124,12 +124,12 @@ def main():
     # Why: the chip that is fastest in inference beside the one that is fastest in training, both training.
     runs = {mode: arguments.run / f"fastest_{mode}" for mode in MODES}
     sets = {mode: study.settings(least["latency", mode], VARIABLES) for mode in MODES}
-    common = (arguments.model, "--batch", arguments.batch, "--on", "edge_tpu_hda")
+    common = (arguments.model, "--on", "edge_tpu_hda")
     for mode, run in runs.items():
         monet("evaluate", *common, *sets[mode], "--updates", "fused", "--out", run)
     monet("evaluate", *common, *sets["inference"], "--mode", "inference", "--out", arguments.run / "inference")
     compared = monet.compare(runs["inference"], runs["training"])
-    phase_rows = study.phases(compared)
+    phase_rows = study.differences(compared["latency, by phase"])
     cycles = compared["latency, by phase"]
     update = next((p["second"] for p in cycles["parts"] if p["name"] == "update"), 0) / cycles["second"]
 
@@ -152,14 +152,14 @@ def main():
     inference, training = quick_chips["inference"], quick_chips["training"]
     text = f"""# Edge chips for training and for inference
 
-`python3 examples/clouds.py`: {' '.join(__doc__.split())} Here {arguments.model}, batch {arguments.batch}, {ran}{"" if arguments.strategy == "grid" else f": `--evaluations {arguments.evaluations}`; all of them with `--strategy grid`"}.
+`python3 examples/clouds.py`: {' '.join(__doc__.split())} Here {arguments.model}, batch 1, {ran}{"" if arguments.strategy == "grid" else f": `--evaluations {arguments.evaluations}`; all of them with `--strategy grid`"}.
 
 ![clouds](clouds.svg)
 
 | reported (MONET, figures 1 and 8) | ours | why they differ |
 |---|---|---|
 | the same chips make different clouds in training and in inference | ranks of chips agree by {cloud_rows[0][4]} in latency, {cloud_rows[1][4]} in energy and {cloud_rows[2][4]} in energy without leakage (1: same order, 0: none); of the best tenth {cloud_rows[0][5]}, {cloud_rows[1][5]} and {cloud_rows[2][5]} are the same. The best for inference takes {cloud_rows[0][6]} latency, {cloud_rows[1][6]} energy, {cloud_rows[2][6]} energy without leakage in training, against the best there | leakage is {100 * leaks:.0f} % of a training's energy (median) and goes by the memory on the chip, in both alike; MONET's chips have none. Without it they differ as reported: a PE's memory alone has {memory['training']} of the variance in training, where activations and gradients stay in it or do not, and {memory['inference']} in inference |
-| large PEs are good for the latency of inference, but not on the front of training | of the chips at most 1 % slower than the fastest, {share(large(inference), inference)} have PEs of {LARGE} lanes and more in inference ({len(inference)} chips) and {share(large(training), training)} in training ({len(training)}); of all chips {share(large(chips), chips)}. Of the fronts of latency and energy: {front_rows[2][3]} in inference, {front_rows[0][3]} in training | the update is {100 * update:.0f} % of the fastest training. It moves 28 bytes a weight through 8 bytes a cycle and the vector core, and no PE has a part in it; what PEs do for the rest they do in both. How much of its time MONET's schedule spends on updates is not known to us |
+| large PEs are good for the latency of inference, but not on the front of training | of the chips at most 1 % slower than the fastest, {share(large(inference), inference)} have PEs of {LARGE} lanes and more in inference ({len(inference)} chips) and {share(large(training), training)} in training ({len(training)}); of all chips {share(large(chips), chips)}. Of the fronts of latency and energy: {front_rows[2][3]} in inference, {front_rows[0][3]} in training; of latency and energy without leakage {front_rows[3][3]} and {front_rows[1][3]} | leakage again: large PEs bring less memory for a lane. For latency, the update is {100 * update:.0f} % of the fastest training. It moves 28 bytes a weight through 8 bytes a cycle and the vector core, and no PE has a part in it; what PEs do for the rest they do in both. How much of its time MONET's schedule spends on updates is not known to us |
 | for energy, large PEs pay only if the chip has many resources | least energy of training without leakage, large PEs against small ones: {'; '.join(f"{r[0]} lanes {r[4]} ({r[3]} with leakage)" for r in budget_rows) or "too few chips"} | few lanes in large PEs are few PEs, and each brings its own memory: less is kept on the chip, more goes off it (last table). Leakage turns it around: what does not fit costs less than memory that leaks |
 | training takes about 10 times the energy and 6 times the latency of inference (fronts in a notebook of its published scripts, preliminary) | {cloud_rows[1][3]} times the energy ({cloud_rows[2][3]} without leakage), {cloud_rows[0][3]} times the latency | at batch 1 it is the update again, which an inference does not have. The notebook's model may be another |
 
@@ -177,11 +177,16 @@ Fronts of latency and energy:
 Least energy with PEs of {LARGE} lanes and more against the least with smaller ones, by lanes of the whole chip:
 
 {study.table(("lanes of the chip", "small PEs", "large PEs", *(f"{mode}, {what}" for mode in MODES for what in ("energy", "without leakage")), "MB off-chip in training (small, large)", "MiB in all PEs (small, large)"), budget_rows)}
+## Is a chip for inference good for training?
+What the chip that is best for inference costs more in training than the best one there, by what both were chosen by; and the same with every modelled or assumed constant (areas, leakage: {result["sensitivity"]["constants"]} of them) {100 * result["sensitivity"]["share"]:.0f} % smaller and larger.
+
+{study.table(("by", "more in training", "with a constant changed", "the best chip"), study.regrets(result, "inference", "training"))}
 ## Why
 The fastest chip for inference ({words(least['latency', 'inference'])}) and the fastest for training ({words(least['latency', 'training'])}), both training: cycles by phase, by `monet compare`.
 
 {study.table(("phase", "fastest for inference", "fastest for training", "change"), phase_rows)}
 What was waited for (`monet explain RUN latency`): the fastest for inference in inference {monet.waited(arguments.run / 'inference')}; in training {monet.waited(runs['inference'])}. The fastest for training: {monet.waited(runs['training'])}.
+Off the chip they move {least['latency', 'inference']['training']['offchip_bytes'] / 1e6:.0f} and {least['latency', 'training']['training']['offchip_bytes'] / 1e6:.0f} MB in training ({least['latency', 'inference']['inference']['offchip_bytes'] / 1e6:.0f} and {least['latency', 'training']['inference']['offchip_bytes'] / 1e6:.0f} MB in inference): what the forward pass leaves for the backward pass stays in the memory of the PEs or does not.
 
 ```sh
 monet evaluate {' '.join(map(str, common))} {' '.join(sets['inference'])} --updates fused --out inference

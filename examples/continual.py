@@ -60,7 +60,7 @@ def main():
              "training": (arguments.student, "--mode", "training", "--batch", arguments.train_batch, "--optimizer", arguments.optimizer)}
     found = {}
     for job, command in asked.items():
-        ran, chips = monet.explore(arguments, job, *command, "--space", arguments.space)
+        ran, chips, _ = monet.explore(arguments, job, *command, "--space", arguments.space)
         for chip in chips:
             chip.setdefault("y_pes", chip["x_pes"])  # computed in our space: not among its decisions
             found.setdefault(tuple(chip[v] for v in VARIABLES), {v: chip[v] for v in VARIABLES})[job] = chip[command[2]]
@@ -135,7 +135,7 @@ If the setting were another one:
 ## Why
 The chip that is best in inference by latency x energy and the one that adapts soonest, an iteration of {arguments.train_batch}: cycles by phase, by `monet compare`.
 
-{study.table(("phase", "best in inference", "soonest adaptation", "change"), study.phases(compared))}
+{study.table(("phase", "best in inference", "soonest adaptation", "change"), study.differences(compared["latency, by phase"]))}
 What was waited for, by `monet explain RUN latency`: {monet.waited(runs['inference'])} on the first, {monet.waited(runs['adaptation'])} on the second.
 
 ```sh

@@ -33,8 +33,8 @@ def main():
     if arguments.quick:
         arguments.model = "gpt2-mini:seq=16,layers=1,width=32,heads=2,ff=64,vocab=100"
     monet = study.Monet(arguments.monet)
-    ran, chips = monet.explore(arguments, "layers", arguments.model, "--space", "fusemax", *LAYERS)
-    _, trained = monet.explore(arguments, "all", arguments.model, "--space", "fusemax", "--mode", "training")
+    ran, chips, result = monet.explore(arguments, "layers", arguments.model, "--space", "fusemax", *LAYERS, "--sensitivity")
+    _, trained, _ = monet.explore(arguments, "all", arguments.model, "--space", "fusemax", "--mode", "training")
     tables = {tuple(c[v] for v in VARIABLES): c["training"]["energy_pj"] for c in trained}
     least = lambda of, mode: min(map(figure(mode, "energy_pj"), of))
     ratio = lambda name: [c["training"][name] / c["inference"][name] for c in chips]
@@ -64,6 +64,13 @@ def main():
     waited = {mode: monet.explain(run, "latency")["What was waited for"][0] for mode, run in runs.items()}
     vector = monet.explain(runs["training"], "vector")
     busy, updates = vector["How busy it is"][0], sum(r["share"] for r in vector["What it spends its time on"] if r["node"].endswith(".update"))
+
+    # The chip that is best for inference beside the one that is best for training, by energy, both training.
+    frugal = {mode: min(chips, key=figure(mode, "energy_pj")) for mode in MODES}
+    for mode, chip in frugal.items():
+        monet("evaluate", arguments.model, "--on", "fusemax_monet", *study.settings(chip, VARIABLES), "--updates", "fused", *LAYERS, "--out", arguments.run / f"best_{mode}")
+    regret = monet.compare(arguments.run / "best_inference", arguments.run / "best_training")["energy, by part"]
+    spoken = lambda chip: ", ".join(f"{v} {chip[v]:g}" for v in VARIABLES)
 
     # The same chip, if something were otherwise.
     other_rows = []
@@ -99,6 +106,13 @@ Share of the variance of the logarithm that the means by one variable alone have
 Means by the buffer's bits a cycle (ms and mJ; memories: those on the chip):
 
 {study.table(("bits", *(f"{mode}: {what}" for mode in MODES for what in ("latency", "memories", "energy"))), buffer_rows)}
+## Is a chip for inference good for training?
+What the chip that is best for inference costs more in training than the best one there, by what both were chosen by; and the same with every modelled or assumed constant (areas, leakage: {result["sensitivity"]["constants"]} of them) {100 * result["sensitivity"]["share"]:.0f} % smaller and larger.
+
+{study.table(("by", "more in training", "with a constant changed", "the best chip"), study.regrets(result, "inference", "training"))}
+Energy of training in mJ, by `monet compare`, on the chip of least energy for inference ({spoken(frugal["inference"])}) and on the one for training ({spoken(frugal["training"])}):
+
+{study.table(("part", "best for inference", "best for training", "change"), study.differences(regret, 1e-9, ".2f"))}
 ## One chip, part by part
 The chip of MONET's comparisons ({', '.join(f'{k} {v}' for k, v in POINT.items())}), energy in mJ, by `monet compare`:
 

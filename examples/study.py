@@ -54,7 +54,7 @@ class Monet:
         return json.loads(done.stdout)["result"]
 
     def explore(self, arguments, name, *words):
-        """What was run, in words, and the chips: dictionaries of variables (numbers) and, by workload, figures; only those that all workloads run on."""
+        """What was run, in words, the chips (dictionaries of variables, numbers, and by workload figures; only those that all workloads run on), and the result."""
         result = self("explore", *words, "--strategy", arguments.strategy, "--evaluations", arguments.evaluations,
                       "--out", arguments.run / name, *(["--resume"] if arguments.resume else []))
         found = {}
@@ -62,7 +62,7 @@ class Monet:
             found.setdefault(tuple(point["decision"].items()), {})[point["workload"]] = point
         chips = [{name: float(value) for name, value in key} | by for key, by in found.items() if all(p["feasible"] for p in by.values())]
         ran = f"{result['evaluations']:,} of {result['size']:,.0f} chips (`--strategy {result['strategy']}`)"
-        return ran + (f", {len(found) - len(chips):,} of which cannot run it" if len(chips) < len(found) else ""), chips
+        return ran + (f", {len(found) - len(chips):,} of which cannot run it" if len(chips) < len(found) else ""), chips, result
 
     def compare(self, first, second):
         """Figures of both runs by title."""
@@ -77,17 +77,33 @@ class Monet:
         return {section["title"].split(":")[0].split(" (")[0]: section["rows"] for section in self("explain", run, what)["sections"]}
 
 
+def regrets(result, chosen_for, used_for):
+    """A row for each measure by which the chip that is best for one workload can be used for another: how much worse it is there than the best, with all constants
+    as they are and with each of them changed, and whether the best chips stay the same."""
+    judged, rows = result["sensitivity"], []
+    best = lambda outcomes, workload, by: next(o["best"][by] for o in outcomes if o["workload"] == workload)
+    for i, regret in enumerate(result["regret"]):
+        if (regret["chosen_for"], regret["used_for"]) != (chosen_for, used_for):
+            continue
+        by, ratios, stays = regret["by"], [regret["ratio"], *(case["regret_ratios"][i] for case in judged["cases"])], []
+        for workload in (chosen_for, used_for):
+            others = sorted({f"{case['constant']} x {case['factor']:g}" for case in judged["cases"] if best(case["outcomes"], workload, by) != best(judged["as_it_is"], workload, by)})
+            stays.append(f"{workload}: {'another with ' + ', '.join(others) if others else 'always the same'}")
+        rows.append((by, percent(regret["ratio"], 1), f"{percent(min(ratios), 1)} to {percent(max(ratios), 1)}", "; ".join(stays)))
+    return rows
+
+
 def settings(chip, variables):
     """The words that make a chip of its template this one."""
     return [word for name in variables for word in ("--set", f"{name}={chip[name]:g}")]
 
 
-def phases(compared):
-    """A row for each phase: cycles of both, and what they differ by. What is alike has one row."""
-    whole = compared["latency, by phase"]
+def differences(whole, scale=1, form=",.0f"):
+    """A row for each part of a figure of two runs: both, and what they differ by. What is alike has one row."""
     alike = whole["first"] - sum(p["first"] for p in whole["parts"])
-    parts = whole["parts"] + ([{"name": "what is alike", "first": alike, "second": alike, "change": 0}] if alike else []) + [{"name": "all", **whole}]
-    return [(p["name"], f"{p['first']:,.0f}", f"{p['second']:,.0f}", f"{p['change']:+,.0f}") for p in parts]
+    is_alike = abs(alike) > 1e-9 * abs(whole["first"])
+    parts = whole["parts"] + ([{"name": "what is alike", "first": alike, "second": alike, "change": 0}] if is_alike else []) + [{"name": "all", **whole}]
+    return [(p["name"], f"{p['first'] * scale:{form}}", f"{p['second'] * scale:{form}}", f"{p['change'] * scale:+{form}}") for p in parts]
 
 
 def table(header, rows):

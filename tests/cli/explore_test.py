@@ -2,14 +2,17 @@
 
     python3 explore_test.py MONET [unittest arguments]
 """
+import contextlib
 import csv
 import io
 import json
 import os
 import pathlib
+import pty
 import random
 import shlex
 import signal
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -369,21 +372,28 @@ class Explore(Commands):
         for said, true in zip(ratios[0][1], ratios[1][0]):
             self.assertAlmostEqual(true, said, places=12)
 
-    def test_time_that_is_over_says_nothing_of_the_rest(self):
-        self.ok("explore", MODEL, "--space", "small.yaml", "--out", "a")
-        seconds = 0.05
-        while True:  # until there is time for the points, but not for all constants
-            result = json.loads(self.run_monet("explore", MODEL, "--space", "small.yaml", "--out", "a", "--resume", "--sensitivity",
-                                               "--time", str(seconds), "--json").stdout)["result"]
-            if len(result["points"]) == 48:
-                break
-            seconds *= 1.5
-        judged = result["sensitivity"]
-        if len(judged["cases"]) < 2 * judged["constants"]:
-            self.assertFalse(judged["complete"])
-            self.assertFalse(result["complete"])
-        else:
-            self.assertTrue(judged["complete"])
+    def test_what_constants_were_tried_on_is_kept(self):
+        self.write("het.yaml", "monet: space\nname: het\nchip: heterogeneous\nvariables: {vector_lanes: [8, 32], large_side: [16, 32]}\n")
+        explore = ("explore", MODEL, "--space", "het.yaml", "--out", "a")
+
+        def asked(statement):
+            with contextlib.closing(sqlite3.connect(self.folder / "a/points.sqlite")) as store, store:
+                return store.execute(statement).fetchone()
+        self.ok(*explore)
+        self.assertEqual((8,), asked("select count(*) from points"))
+        first = self.document(*explore, "--resume", "--sensitivity")
+        self.assertTrue(first["result"]["sensitivity"]["complete"])
+        again = sum(c["run_again"] for c in first["result"]["sensitivity"]["cases"])
+        self.assertGreater(again, 0)
+        self.assertEqual((8 + 2 * again,), asked("select count(*) from points"))
+        self.assertGreater(first["run"]["mappings_searched"], 0)
+        # Half of them lost: they are found again, with the same result. Then nothing is left to do.
+        asked("delete from points where key like '%*1.3'")
+        for _ in range(2):
+            second = self.document(*explore, "--resume", "--sensitivity")
+            self.assertEqual(first["result"], second["result"])
+        self.assertEqual(0, second["run"]["mappings_searched"])
+        self.assertEqual(5, len(self.ok("explore", "--query", "training.feasible == 1", "--out", "a").splitlines()), "points as they are")
 
     def test_a_chip_without_a_clock_has_no_power(self):
         chip = "\n".join(line for line in (HARDWARE / "heterogeneous.yaml").read_text().replace(
@@ -498,6 +508,26 @@ class Explore(Commands):
         run = self.run_monet("explore", MODEL, "--space", "small.yaml", "--tdp", "0.001")
         self.assertEqual(1, run.returncode)
         self.assertIn("not possible, such as: tdp_w <= 0.001", run.stdout.decode())
+
+    def test_a_terminal_shows_how_it_stands_and_a_file_does_not(self):
+        command = [commands_test.MONET, "explore", "resnet18:image=64", "--space", "edge_tpu", "--strategy", "quasi", "--time", "3", "--evaluations", "1000", "--threads", "1"]
+        master, slave = pty.openpty()
+        with open(master, "rb", buffering=0) as terminal:
+            process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=slave)
+            os.close(slave)
+            shown = b""
+            try:  # read while it runs: a terminal holds a few thousand bytes, and who writes more waits
+                while piece := terminal.read(65536):
+                    shown += piece
+            except OSError:  # the end of what a terminal was told
+                pass
+            said, _ = process.communicate(timeout=60)
+        self.assertEqual(0, process.returncode)
+        self.assertRegex(shown.decode(), r"\d+/1000 points, [0-9.]+/s, front \d+ training \d+ inference, \d+ s left")
+        self.assertIn("latency", shown.decode(), "no drawing")
+        self.assertIn("stopped early", said.decode())
+        written = subprocess.run(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+        self.assertNotIn(b"points, ", written.stderr, "within a minute")
 
     def test_interrupted_it_keeps_what_it_has(self):
         process = subprocess.Popen([commands_test.MONET, "explore", "resnet18", "--space", "edge_tpu", "--out", "run"],

@@ -91,6 +91,17 @@ class Results(Ranks):
                     self.assertEqual(expected, found)
                 shutil.rmtree(self.folder / "run", ignore_errors=True)
 
+    def test_ranks_share_what_constants_are_tried_on(self):
+        (self.folder / "het.yaml").write_text("monet: space\nname: het\nchip: heterogeneous\nvariables: {vector_lanes: [8, 32], large_side: [16, 32]}\n")
+        alone, _ = self.explore("--sensitivity", "--threads", 1, "--out", "alone", space="het.yaml")
+        shared, _ = self.explore("--sensitivity", "--threads", 1, "--out", "shared", space="het.yaml", ranks=2)
+        self.assertEqual(alone, shared)
+        (expected, _), (found, run) = (without_run(self.folder / f"{name}/result.json") for name in ("alone", "shared"))
+        self.assertEqual(expected, found)
+        again = sum(c["run_again"] for c in found["result"]["sensitivity"]["cases"])
+        self.assertEqual(4 + again, sum(r["tasks"] for r in run["by_rank"]))
+        self.assertGreater(run["by_rank"][1]["tasks"], 4)
+
     def test_more_ranks_than_tasks(self):
         (self.folder / "one.yaml").write_text(space(x=[16]))
         alone, _ = self.explore(space="one.yaml")

@@ -56,6 +56,7 @@ class Deadline {
 struct Progress {
   std::atomic<const char*> parts = "layers";     // what is counted
   std::atomic<std::size_t> done = 0, total = 0;  // parts of it
+  std::atomic<std::size_t> known = 0;            // of those done, what was known before and took no time
   std::atomic<std::uint64_t> steps = 0;          // small ones, over all parts
   std::atomic<double> expected = 0;              // of them, as far as is known
 

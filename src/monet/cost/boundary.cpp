@@ -8,18 +8,19 @@ namespace {
 
 using hardware::Direction;
 
+// Elements of one step, by memory below which it is made.
+using Steps = std::array<double, kMaxMemories>;
+
 void add_flow(const Problem& p, const OperandProblem& o, std::size_t m, Direction direction, const Extents& inside,
-              double bits, const Extents& all, BoundaryTile& tile) {
+              double bits, const Extents& all, const Steps& steps, BoundaryTile& tile) {
   const PortRef& port = o.ports[m][static_cast<std::size_t>(direction)];
   const MemoryProblem& memory = p.memories[o.memory[m]];
-  const FlowCount once = count_flow(p, o, m, direction, inside, bits, 1, all);
-  const FlowCount twice = count_flow(p, o, m, direction, inside, bits, 2, all);
-  Extents one_step;
-  one_step.fill(1);
+  const FlowTiles tiles(p, o, m, direction, inside, bits, all);
+  const FlowCount once = tiles.count(1), twice = tiles.count(2);
   BoundaryFlow& flow = tile.flows[tile.count++];
   flow.port = port.port;
   flow.busy = once.busy;
-  flow.least = std::ceil(count_tiles(p, o, one_step, m + 1, 1, 1).largest * bits / port.max_bits);
+  flow.least = std::ceil(steps[m] * bits / port.max_bits);
   flow.latency = memory.latency;
   flow.words = twice.words - once.words;
   flow.words_once = flow.words - once.words;
@@ -29,19 +30,19 @@ void add_flow(const Problem& p, const OperandProblem& o, std::size_t m, Directio
 }
 
 BoundaryTile make_tile(const Problem& p, const OperandProblem& o, std::size_t b, const Extents& inside,
-                       const Extents& all, bool sums) {
+                       const Extents& all, const Steps& steps, bool sums) {
   BoundaryTile tile;
   const double bits = sums ? o.partial_bits : o.bits;
   if (o.is_output) {
-    add_flow(p, o, b, Direction::WriteFromLow, inside, bits, all, tile);
-    if (sums || o.reads_first) add_flow(p, o, b, Direction::ReadToLow, inside, bits, all, tile);
+    add_flow(p, o, b, Direction::WriteFromLow, inside, bits, all, steps, tile);
+    if (sums || o.reads_first) add_flow(p, o, b, Direction::ReadToLow, inside, bits, all, steps, tile);
     if (b > 0) {
-      add_flow(p, o, b - 1, Direction::ReadToHigh, inside, bits, all, tile);
-      if (sums || o.reads_first) add_flow(p, o, b - 1, Direction::WriteFromHigh, inside, bits, all, tile);
+      add_flow(p, o, b - 1, Direction::ReadToHigh, inside, bits, all, steps, tile);
+      if (sums || o.reads_first) add_flow(p, o, b - 1, Direction::WriteFromHigh, inside, bits, all, steps, tile);
     }
   } else {
-    add_flow(p, o, b, Direction::ReadToLow, inside, bits, all, tile);
-    if (b > 0) add_flow(p, o, b - 1, Direction::WriteFromHigh, inside, bits, all, tile);
+    add_flow(p, o, b, Direction::ReadToLow, inside, bits, all, steps, tile);
+    if (b > 0) add_flow(p, o, b - 1, Direction::WriteFromHigh, inside, bits, all, steps, tile);
   }
   if (b > 0) tile.elements = count_tiles(p, o, inside, b, 1, 1).largest;
   return tile;
@@ -80,6 +81,11 @@ Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, 
     kinds.push_back(kind);
   }
   const double once = count_tiles(p, o, all, o.memories + 1, 1, 1).elements;
+  Extents one_step;
+  one_step.fill(1);
+  Steps steps{};
+  for (std::size_t m = boundary > 0 ? boundary - 1 : 0; m <= boundary && m < o.memories; ++m)
+    steps[m] = count_tiles(p, o, one_step, m + 1, 1, 1).largest;
   std::vector<std::uint32_t> e(kinds.size(), 0);
   for (std::size_t i = 0; i < size; ++i) {
     Extents inside;
@@ -87,8 +93,8 @@ Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, 
     for (std::size_t k = 0; k < kinds.size(); ++k) inside[kinds[k].dimension] *= std::pow(kinds[k].factor, e[k]);
     // The array holds one element a lane: no relevant loop is inside of it.
     const bool fits = boundary > 0 || i == 0;
-    finished_.push_back(fits ? make_tile(p, o, boundary, inside, all, false) : BoundaryTile{});
-    if (is_output_) partial_.push_back(fits ? make_tile(p, o, boundary, inside, all, true) : BoundaryTile{});
+    finished_.push_back(fits ? make_tile(p, o, boundary, inside, all, steps, false) : BoundaryTile{});
+    if (is_output_) partial_.push_back(fits ? make_tile(p, o, boundary, inside, all, steps, true) : BoundaryTile{});
     overlap_.push_back(o.relations.empty() ? 1 : count_tiles(p, o, inside, boundary + 1, 1, 1).elements / once);
     allowed_.push_back(fits && (boundary == 0 || held_bits(i, false) <= p.memories[memory_].size_bits));
     for (std::size_t k = 0; k < kinds.size(); ++k) {

@@ -247,8 +247,8 @@ void count_exactly(const Problem& p, const OperandProblem& o, Nest& n, std::span
       Flow& f = levels[m].flows[d];
       if (f.periods == 0) continue;
       const std::size_t l = d == kReadToLow || d == kWriteFromLow ? m : m + 1;
-      const FlowCount count =
-          count_flow(p, o, m, static_cast<Direction>(d), n.extents[l], f.bits, n.returns[l], n.extents[o.memories]);
+      const FlowCount count = FlowTiles(p, o, m, static_cast<Direction>(d), n.extents[l], f.bits, n.extents[o.memories])
+                                  .count(n.returns[l]);
       f.elements = count.largest;
       f.moved = count.moved;
       f.words = count.words;

@@ -154,29 +154,34 @@ TileCount count_tiles(const Problem& p, const OperandProblem& o, const Extents& 
   return count;
 }
 
-FlowCount count_flow(const Problem& p, const OperandProblem& o, std::size_t m, hardware::Direction direction,
-                     const Extents& inside, double bits, double returns, const Extents& all) {
+FlowTiles::FlowTiles(const Problem& p, const OperandProblem& o, std::size_t m, hardware::Direction direction,
+                     const Extents& inside, double bits, const Extents& all)
+    : copies_(o.integer.copies[m + 1]) {
   const PortRef& port = o.ports[m][static_cast<std::size_t>(direction)];
-  const TileCount tiles = count_tiles(p, o, inside, m + 1, bits, port.min_bits);
-  const double copies = o.integer.copies[m + 1];
-  FlowCount flow{.largest = tiles.largest, .moved = tiles.elements * returns * copies};
-  double granules = tiles.granules * returns * copies, visits = returns;
+  tiles_ = count_tiles(p, o, inside, m + 1, bits, port.min_bits);
   const bool reads_sums =
       o.is_output && (direction == hardware::Direction::ReadToLow || direction == hardware::Direction::WriteFromHigh);
-  if (reads_sums && !p.starts_from_stored) {
-    const TileCount once = o.relations.empty() ? tiles : count_tiles(p, o, all, m + 1, bits, port.min_bits);
-    flow.moved -= once.elements * copies;
-    // Where windows overlap, a tile is part old, part new: its words are shared out by element.
-    if (tiles.elements > 0) {
-      granules -= tiles.granules * once.elements / tiles.elements * copies;
-      visits -= once.elements / tiles.elements;
-    }
+  if (reads_sums && !p.starts_from_stored)
+    first_ = o.relations.empty() ? tiles_.elements : count_tiles(p, o, all, m + 1, 1, 1).elements;
+  min_bits_ = port.min_bits;
+  max_bits_ = port.max_bits;
+  busy_ = std::ceil(tiles_.largest * bits / port.max_bits);
+  cycles_ = cycles_of(p, o, inside, m + 1, bits, port.max_bits);
+}
+
+FlowCount FlowTiles::count(double returns) const {
+  double granules = tiles_.granules * returns * copies_, visits = returns;
+  // Where windows overlap, a tile is part old, part new: its words are shared out by element.
+  if (tiles_.elements > 0) {
+    granules -= tiles_.granules * first_ / tiles_.elements * copies_;
+    visits -= first_ / tiles_.elements;
   }
-  flow.words = granules * port.min_bits / port.max_bits;
-  flow.busy = std::ceil(tiles.largest * bits / port.max_bits);
-  flow.cycles = visits * cycles_of(p, o, inside, m + 1, bits, port.max_bits);
-  flow.share = visits / returns;
-  return flow;
+  return {.largest = tiles_.largest,
+          .moved = tiles_.elements * returns * copies_ - first_ * copies_,
+          .words = granules * min_bits_ / max_bits_,
+          .busy = busy_,
+          .cycles = visits * cycles_,
+          .share = visits / returns};
 }
 
 }  // namespace monet::cost

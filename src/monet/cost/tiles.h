@@ -20,10 +20,7 @@ struct TileCount {
 TileCount count_tiles(const Problem& p, const OperandProblem& o, const Extents& temporal, std::size_t level,
                       double bits, double granule_bits);
 
-// What one flow moves in all: the tiles of `inside` that memory `m` gives or takes in one direction, each as often as
-// the irrelevant loops outside come back to it (`returns`). Sums are not read back the first time, unless they start
-// from stored values; where windows overlap, first times are told apart by element (`all` are the extents of all
-// loops).
+// What one flow moves in all.
 struct FlowCount {
   double largest = 0;  // elements of one transfer
   double moved = 0;    // elements in all
@@ -32,7 +29,21 @@ struct FlowCount {
   double cycles = 0;   // on the port of one instance, in all
   double share = 1;    // of the tiles, those that are moved: sums are not read back before they were written
 };
-FlowCount count_flow(const Problem& p, const OperandProblem& o, std::size_t m, hardware::Direction direction,
-                     const Extents& inside, double bits, double returns, const Extents& all);
+
+// The tiles of `inside` that memory `m` gives or takes in one direction, each as often as the irrelevant loops outside
+// come back to it (`returns`). Sums are not read back the first time, unless they start from stored values; where
+// windows overlap, first times are told apart by element (`all` are the extents of all loops).
+class FlowTiles {
+ public:
+  FlowTiles(const Problem& p, const OperandProblem& o, std::size_t m, hardware::Direction direction,
+            const Extents& inside, double bits, const Extents& all);
+  FlowCount count(double returns) const;
+
+ private:
+  TileCount tiles_;
+  double first_ = 0;  // elements that are not read the first time
+  double copies_, min_bits_ = 0, max_bits_ = 0;
+  double busy_ = 0, cycles_ = 0;  // of the largest tile, and of all, on the port of one instance
+};
 
 }  // namespace monet::cost

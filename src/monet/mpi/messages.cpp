@@ -16,7 +16,10 @@ constexpr std::tuple kMembers<Failure>{&Failure::kind, &Failure::diagnostics, &F
 template <>
 constexpr std::tuple kMembers<Question>{&Question::digest, &Question::inputs};
 template <>
-constexpr std::tuple kMembers<search::Task>{&search::Task::candidate, &search::Task::workloads};
+constexpr std::tuple kMembers<search::ChangedConstant>{&search::ChangedConstant::name,
+                                                       &search::ChangedConstant::factor};
+template <>
+constexpr std::tuple kMembers<search::Task>{&search::Task::candidate, &search::Task::workloads, &search::Task::changed};
 template <>
 constexpr std::tuple kMembers<Assignment>{&Assignment::id, &Assignment::task};
 template <>

@@ -8,6 +8,7 @@
 #include "monet/base/diagnostic.h"
 #include "monet/base/parallel.h"
 #include "monet/base/rng.h"
+#include "monet/hardware/constants.h"
 #include "monet/plan/lanes.h"
 #include "monet/search/fusion.h"
 
@@ -186,11 +187,11 @@ ChipFigures Exploration::figures(const hardware::Member& member, const plan::Chi
   return out;
 }
 
-Exploration::Made Exploration::make(const Candidate& candidate, const Change& change) const {
+Exploration::Made Exploration::make(const Candidate& candidate, const ChangedConstant& changed) const {
   const hardware::Point at = point(candidate);
   Made out{.member = family_.made(at)};
-  if (change && out.member.hardware) {
-    change(*out.member.hardware);
+  if (!changed.name.empty() && out.member.hardware) {
+    hardware::scale_constant(*out.member.hardware, changed.name, changed.factor);
     out.member.budget = hardware::budget_of(*out.member.hardware);
   }
   family_.judge(at, out.member);
@@ -204,10 +205,8 @@ Exploration::Made Exploration::make(const Candidate& candidate, const Change& ch
   return out;
 }
 
-TaskResult Exploration::run(const Task& task) const { return run(task, {}); }
-
-TaskResult Exploration::run(const Task& task, const Change& change) const {
-  const Made made = make(task.candidate, change);
+TaskResult Exploration::run(const Task& task) const {
+  const Made made = make(task.candidate, task.changed);
   TaskResult out;
   for (const std::uint8_t w : task.workloads)
     out.push_back(made.chip ? figures(made.member, *made.chip, workloads_[w], task.candidate)
@@ -246,15 +245,6 @@ std::vector<TaskResult> Exploration::run(std::span<const Task> tasks, const Dead
     if (!done) return;
     const std::lock_guard lock(mutex);
     done(i, out[i]);
-  });
-  return out;
-}
-
-std::vector<TaskResult> Exploration::run_changed(std::span<const Task> tasks, const Change& change,
-                                                 const Deadline& deadline) const {
-  std::vector<TaskResult> out(tasks.size());
-  parallel_for(tasks.size(), options_.threads, [&](std::size_t i) {
-    if (!deadline.is_over()) out[i] = run(tasks[i], change);
   });
   return out;
 }

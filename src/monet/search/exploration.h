@@ -51,10 +51,18 @@ ChipFigures figures_of(std::string reason, std::span<const double> numbers);
 // What is explored: a chip (one choice for each free variable of the space), then one for each axis of decisions.
 using Candidate = solve::Choices;
 
+// A figure of chips that is taken to be another one (hardware/constants.h).
+struct ChangedConstant {
+  std::string name{};  // empty: none
+  double factor = 1;
+  bool operator==(const ChangedConstant&) const = default;
+};
+
 // One candidate, and which workloads to run on it.
 struct Task {
   Candidate candidate{};
   std::vector<std::uint8_t> workloads{};  // of the exploration; in ascending order
+  ChangedConstant changed{};
   bool operator==(const Task&) const = default;
 };
 // By task and workload; a task that was not done any more has none.
@@ -87,10 +95,6 @@ class Exploration {
   std::vector<TaskResult> run(std::span<const Task> tasks, const Deadline& deadline,
                               const std::function<void(std::size_t, const TaskResult&)>& done = {}) const;
   TaskResult run(const Task& task) const;
-  // The same on chips that were changed.
-  using Change = std::function<void(hardware::Hardware&)>;
-  std::vector<TaskResult> run_changed(std::span<const Task> tasks, const Change& change,
-                                      const Deadline& deadline) const;
 
   // The plan of a candidate whose groups are not the default ones, with all that was decided; none: by default, or
   // there is no chip.
@@ -107,8 +111,7 @@ class Exploration {
     std::optional<plan::Chip> chip{};
     std::string reason{};
   };
-  Made make(const Candidate& candidate, const Change& change = {}) const;
-  TaskResult run(const Task& task, const Change& change) const;
+  Made make(const Candidate& candidate, const ChangedConstant& changed = {}) const;
   ChipFigures figures(const hardware::Member& member, const plan::Chip& chip, const Workload& workload,
                       const Candidate& candidate) const;
   plan::Plan plan_of(const Setting& setting, const Subject& subject, const Candidate& candidate) const;

@@ -29,8 +29,9 @@ double part_of(const ChipFigures& f, ConstantKind kind) {
 
 class Judge {
  public:
-  Judge(const Exploration& exploration, const Explored& found, const ExplorationGoal& goal, double share)
-      : exploration_(exploration), found_(found), goal_(goal), share_(share) {}
+  Judge(const Exploration& exploration, const Explored& found, const ExplorationGoal& goal, double share,
+        const TaskRunner& run)
+      : exploration_(exploration), found_(found), goal_(goal), share_(share), run_(run) {}
 
   Sensitivity run(const Watch& watch) {
     Sensitivity out{.share = share_};
@@ -40,7 +41,7 @@ class Judge {
     out.constants = constants_.size();
     if (watch.progress != nullptr) {
       watch.progress->parts = "constants";
-      watch.progress->done = 0;
+      watch.progress->done = watch.progress->known = 0;
       watch.progress->total = 2 * constants_.size();
     }
     for (std::size_t k = 0; k < constants_.size(); ++k)
@@ -118,7 +119,7 @@ class Judge {
       again.insert(again.end(), touched.begin(), touched.end());
     }
     out.run_again = again.size();
-    if (deadline.is_over() || !run_points(changed, again, constant, factor, deadline)) return std::nullopt;
+    if (deadline.is_over() || !run_points(changed, again, {constant.name, factor})) return std::nullopt;
     for (std::size_t w = 0; w < exploration_.workloads().size(); ++w) {
       const std::vector<solve::Objectives> points = objectives_of(changed, goal_, w);
       changed.fronts[w] = solve::front_of(points);
@@ -212,14 +213,12 @@ class Judge {
   }
 
   // With the changed chip; false where the time was over before.
-  bool run_points(Explored& changed, const std::vector<std::uint32_t>& places, const Constant& constant, double factor,
-                  const Deadline& deadline) const {
+  bool run_points(Explored& changed, const std::vector<std::uint32_t>& places, const ChangedConstant& constant) const {
     std::vector<Task> tasks;
     std::vector<std::uint8_t> all;
     for (std::uint8_t w = 0; w < exploration_.workloads().size(); ++w) all.push_back(w);
-    for (const std::uint32_t i : places) tasks.push_back({found_.points[i].candidate, all});
-    const std::vector<TaskResult> results = exploration_.run_changed(
-        tasks, [&](hardware::Hardware& chip) { hardware::scale_constant(chip, constant.name, factor); }, deadline);
+    for (const std::uint32_t i : places) tasks.push_back({found_.points[i].candidate, all, constant});
+    const std::vector<TaskResult> results = run_(tasks);
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (results[i].empty()) return false;
       changed.points[places[i]].figures = results[i];
@@ -231,6 +230,7 @@ class Judge {
   const Explored& found_;
   const ExplorationGoal& goal_;
   double share_;
+  const TaskRunner& run_;
   std::vector<Constant> constants_;
   // By point. Chips: of those that are valid, or could be.
   std::vector<std::optional<hardware::Hardware>> chips_;
@@ -259,8 +259,8 @@ BestPoints best_points(const Explored& found, const ExplorationGoal& goal, std::
 }
 
 Sensitivity sensitivity(const Exploration& exploration, const Explored& found, const ExplorationGoal& goal,
-                        double share, const Watch& watch) {
-  return Judge(exploration, found, goal, share).run(watch);
+                        double share, const TaskRunner& run, const Watch& watch) {
+  return Judge(exploration, found, goal, share, run).run(watch);
 }
 
 }  // namespace monet::search

@@ -46,6 +46,6 @@ struct Sensitivity {
 BestPoints best_points(const Explored& found, const ExplorationGoal& goal, std::size_t workload);
 
 Sensitivity sensitivity(const Exploration& exploration, const Explored& found, const ExplorationGoal& goal,
-                        double share, const Watch& watch);
+                        double share, const TaskRunner& run, const Watch& watch);
 
 }  // namespace monet::search

@@ -338,6 +338,7 @@ class Checkpointer {
     options_.known = [this](const solve::Choices& decision) {
       std::optional<Figures> f = stored_->find(decision);
       run_.looked_up += f ? 1 : 0;
+      if (f && request_.watch.progress != nullptr) ++request_.watch.progress->known;
       return f;
     };
     options_.keep = [this](std::span<const CheckpointPoint> points) { stored_->add(points); };

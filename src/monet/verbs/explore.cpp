@@ -165,7 +165,7 @@ void check_names(const ExploreProblem& problem) {
                                           "{is: \"${other}\"}"});
 }
 
-// Results as rows of a store, one for each candidate and workload.
+// Results as rows of a store, one for each task and workload.
 class StoredResults {
  public:
   StoredResults(const std::string& path, const std::string& question, const std::string& about)
@@ -173,8 +173,8 @@ class StoredResults {
 
   store::RunStore& store() { return store_; }
 
-  std::optional<ChipFigures> find(const Candidate& candidate, std::uint8_t workload) const {
-    std::optional<store::RunStore::Row> row = store_.find(key_of(candidate, workload));
+  std::optional<ChipFigures> find(const Task& task, std::uint8_t workload) const {
+    std::optional<store::RunStore::Row> row = store_.find(key_of(task, workload));
     if (!row) return std::nullopt;
     if (!row->reason.empty()) return ChipFigures{.reason = std::move(row->reason)};
     return search::figures_of("", row->values);
@@ -182,7 +182,7 @@ class StoredResults {
 
   void add(const Task& task, const TaskResult& result) {
     for (std::size_t i = 0; i < result.size(); ++i) {
-      store::RunStore::Row row{.key = key_of(task.candidate, task.workloads[i]), .reason = result[i].reason};
+      store::RunStore::Row row{.key = key_of(task, task.workloads[i]), .reason = result[i].reason};
       if (result[i].is_possible()) row.values = search::numbers_of(result[i]);
       store_.add(row);
     }
@@ -190,8 +190,10 @@ class StoredResults {
   }
 
  private:
-  static std::string key_of(const Candidate& candidate, std::uint8_t workload) {
-    return fmt::format("{}/{}", fmt::join(candidate, "."), workload);  // explore_query.cpp reads it
+  static std::string key_of(const Task& task, std::uint8_t workload) {  // explore_query.cpp reads it
+    std::string key = fmt::format("{}/{}", fmt::join(task.candidate, "."), workload);
+    if (!task.changed.name.empty()) key += fmt::format("/{}*{}", task.changed.name, task.changed.factor);
+    return key;
   }
 
   store::RunStore store_;
@@ -287,6 +289,15 @@ class Explorer {
     return exploration().run(tasks, request_.watch.deadline, done);
   }
 
+  // A point more. What --sensitivity runs counts by its constants.
+  void show(const Task& task, const TaskResult& result, bool is_known) {
+    Progress* progress = request_.watch.progress;
+    if (progress == nullptr || !task.changed.name.empty()) return;
+    ++progress->done;
+    if (is_known) ++progress->known;
+    live_.add(result, *progress);
+  }
+
   // What is known is looked up, the rest worked out.
   std::vector<TaskResult> results_of(std::span<const Task> tasks) {
     std::vector<TaskResult> out(tasks.size());
@@ -294,13 +305,13 @@ class Explorer {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       for (const std::uint8_t w : tasks[i].workloads) {
-        std::optional<ChipFigures> known = stored_ ? stored_->find(tasks[i].candidate, w) : std::nullopt;
+        std::optional<ChipFigures> known = stored_ ? stored_->find(tasks[i], w) : std::nullopt;
         if (!known) break;
         out[i].push_back(std::move(*known));
       }
       if (out[i].size() == tasks[i].workloads.size()) {
         run_.looked_up += out[i].size();
-        if (request_.watch.progress != nullptr) live_.add(out[i], *request_.watch.progress);
+        show(tasks[i], out[i], true);
         continue;
       }
       out[i].clear();
@@ -309,9 +320,7 @@ class Explorer {
     }
     std::vector<TaskResult> fresh = work(open, [&](std::size_t i, const TaskResult& result) {
       if (stored_) stored_->add(open[i], result);
-      if (request_.watch.progress == nullptr) return;
-      ++request_.watch.progress->done;
-      live_.add(result, *request_.watch.progress);
+      show(open[i], result, false);
     });
     for (std::size_t i = 0; i < fresh.size(); ++i) out[places[i]] = std::move(fresh[i]);
     return out;
@@ -323,7 +332,7 @@ class Explorer {
                                              .seed = request_.seed,
                                              .deadline = request_.watch.deadline,
                                              .threads = request_.evaluate.threads};
-    options.run = [this](std::span<const Task> tasks) { return results_of(tasks); };
+    options.run = runner_;
     const std::string& how = request_.strategy;
     const bool is_all = how == "grid" || how == "prune";
     if (is_all && exploration().size() > kMostPoints)
@@ -363,7 +372,8 @@ class Explorer {
     run_.common_volume = solve::volume_of(points);
     run_.regrets = search::regrets_of(run_.found, goal);
     if (request_.sensitivity)
-      run_.sensitivity = search::sensitivity(exploration(), run_.found, goal, *request_.sensitivity, request_.watch);
+      run_.sensitivity =
+          search::sensitivity(exploration(), run_.found, goal, *request_.sensitivity, runner_, request_.watch);
   }
 
   double latency(const ChipFigures& f) const { return run_.problem.goal.value(search::ChipObjective::Latency, f); }
@@ -371,6 +381,7 @@ class Explorer {
   const Workforce& workforce_;
   LiveView live_;
   std::unique_ptr<StoredResults> stored_;
+  search::TaskRunner runner_ = [this](std::span<const Task> tasks) { return results_of(tasks); };
   ExploreRun run_;
 };
 

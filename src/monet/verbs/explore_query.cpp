@@ -71,10 +71,11 @@ StoredAxes read_about(const std::string& about, const std::string& path) {
   return out;
 }
 
-// "3.0.1/2": the choices of a point, and a workload.
+// "3.0.1/2": the choices of a point, and a workload; "3.0.1/2/pe.buffer.read*1.3": with a constant changed.
 struct StoredKey {
   search::Candidate candidate{};
   std::size_t workload = 0;
+  bool is_changed = false;
 };
 std::optional<StoredKey> key_from(std::string_view text, const StoredAxes& axes) {
   StoredKey out;
@@ -90,7 +91,9 @@ std::optional<StoredKey> key_from(std::string_view text, const StoredAxes& axes)
   }
   if (at == end || *at != '/') return std::nullopt;
   const auto [stop, fault] = std::from_chars(at + 1, end, out.workload);
-  if (fault != std::errc{} || stop != end || out.workload >= axes.workloads.size()) return std::nullopt;
+  out.is_changed = fault == std::errc{} && stop != end && *stop == '/';
+  if (fault != std::errc{} || (stop != end && !out.is_changed) || out.workload >= axes.workloads.size())
+    return std::nullopt;
   return out;
 }
 
@@ -158,6 +161,7 @@ class Answer {
   void take(const store::RunStore::Row& row) {
     const std::optional<StoredKey> key = key_from(row.key, axes_);
     if (!key) refuse_file(path_, fmt::format("'{}' is no point of it", row.key), "the run store is damaged");
+    if (key->is_changed) return;
     if (cells_.empty() || key->candidate != candidate_) {
       finish_point();
       candidate_ = key->candidate;

@@ -21,17 +21,18 @@ TEST(Messages, ArriveAsTheyWere) {
   search::ChipFigures figures{.latency_cycles = 0.1, .energy_pj = std::numeric_limits<double>::infinity()};
   search::ChipFigures none{.reason = std::string("no\0room", 7), .area_mm2 = 4};
   const Failure failure{.kind = Failure::Kind::Input, .diagnostics = {kFault, {}}};
-  const std::vector<Message> all{Assignment{.id = 1ull << 40, .task = {{0, 65535, 3}, {0, 31}}},
-                                 Assignment{},
-                                 Halt{},
-                                 Leave{},
-                                 Hello{"node7", 8, {"abc", {{"space.yaml", "0f"}, {"m.onnx", ""}}}, std::nullopt},
-                                 Hello{"node7", 1, {}, failure},
-                                 Done{.id = 7, .result = {figures, none}},
-                                 Done{.id = 8, .failure = Failure{.text = "why"}},
-                                 Done{.id = 9, .busy_s = 0.25},
-                                 News{std::string(100'000, 'x')},
-                                 Bye{}};
+  const std::vector<Message> all{
+      Assignment{.id = 1ull << 40, .task = {{0, 65535, 3}, {0, 31}, {"pe.buffer.read", 0.7}}},
+      Assignment{},
+      Halt{},
+      Leave{},
+      Hello{"node7", 8, {"abc", {{"space.yaml", "0f"}, {"m.onnx", ""}}}, std::nullopt},
+      Hello{"node7", 1, {}, failure},
+      Done{.id = 7, .result = {figures, none}},
+      Done{.id = 8, .failure = Failure{.text = "why"}},
+      Done{.id = 9, .busy_s = 0.25},
+      News{std::string(100'000, 'x')},
+      Bye{}};
   for (const Message& message : all) EXPECT_EQ(unpack(pack(message)), message);
 }
 
