@@ -31,6 +31,7 @@ const ChannelTime::Range& ChannelTime::range(std::size_t i) const {
 ChannelTime::Start ChannelTime::free_from(double rate, double most, double duration, double earliest) const {
   const double limit = most * (1 + kRateRounding) - rate;
   Start start{earliest, 0};
+  if (const Step& last = steps_.last(); last.time <= earliest && last.used <= limit) return start;
   Steps::At at = step_at(earliest);
   for (bool is_first = true; at.chunk < steps_.size(); at = {at.chunk + 1, 0}, is_first = false) {
     const std::vector<Step>& items = steps_.chunk(at.chunk).items;
@@ -60,6 +61,15 @@ ChannelTime::Start ChannelTime::free_from(double rate, double most, double durat
 
 void ChannelTime::occupy(double start, double end, double rate, std::uint32_t by) {
   if (end <= start) return;
+  // Most begin where nothing is known of yet, or go on where the last one ended.
+  if (const Step last = steps_.last(); last.time <= start && last.used == 0 && rate >= kRateRounding) {
+    if (last.time < start) steps_.insert(steps_.end(), {start, 0, 0});
+    const Steps::At first = steps_.at_last();
+    steps_.change(first).used = rate;
+    if (first != steps_.begin() && steps_[steps_.before(first)].used == rate) steps_.erase(first);
+    steps_.insert(steps_.end(), {end, 0, by});
+    return;
+  }
   // A step begins at each end; the first one of all begins before `start`.
   Steps::At first = steps_.not_below(start), last = first;
   while (last != steps_.end() && steps_[last].time < end) last = steps_.next(last);

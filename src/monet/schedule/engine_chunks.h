@@ -35,11 +35,14 @@ class Chunks {
   Chunks() { reset(); }
 
   At begin() const { return {0, 0}; }
-  At end() const { return {chunks_[0].items.empty() ? 0 : chunks_.size(), 0}; }
+  At end() const { return {empty() ? 0 : chunks_.size(), 0}; }
+  bool empty() const { return chunks_[0].items.empty(); }
   std::size_t size() const { return chunks_.size(); }  // in chunks
   const Chunk& chunk(std::size_t i) const { return chunks_[i]; }
   const Row& row(std::size_t i) const { return rows_[i]; }
   const T& operator[](At at) const { return chunks_[at.chunk].items[at.index]; }
+  const T& last() const { return chunks_.back().items.back(); }  // where there is one
+  At at_last() const { return {chunks_.size() - 1, chunks_.back().items.size() - 1}; }
   T& change(At at) {  // not its key
     has_changed(at.chunk);
     return chunks_[at.chunk].items[at.index];

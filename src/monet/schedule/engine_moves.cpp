@@ -94,14 +94,16 @@ double Engine::rate_of(BlockId b, StoreId from, StoreId to) const {
   return std::min(route_rates_[route], home_rates_[route] * block(b).efficiency);
 }
 
-// The first time at which every channel of the way is free, and who was in it before.
-Engine::Fetch Engine::window(BlockId b, const Copy& from, StoreId to, const When& earliest) const {
+// The first time at which every channel of the way is free, and who was in it before. What would arrive after `latest`
+// is not looked at to the end: it ends then or later.
+Engine::Fetch Engine::window(BlockId b, const Copy& from, StoreId to, const When& earliest, double latest) const {
   const Route& route = machine_.route(from.store, to);
   const double rate = rate_of(b, from.store, to), duration = cycles_at(rate, b);
   When start = earliest;
   start.at_least(from.available.time, from.available.cause);
   if (duration > 0)
-    for (std::size_t agreed = 0, k = 0; agreed < route.channels.size(); k = k + 1 < route.channels.size() ? k + 1 : 0) {
+    for (std::size_t agreed = 0, k = 0; agreed < route.channels.size() && start.time + duration <= latest;
+         k = k + 1 < route.channels.size() ? k + 1 : 0) {
       const ChannelId c = route.channels[k];
       const ChannelTime::Start found = channels_[c.index()].free_from(
           taken_of(c, b, rate), machine_.channels[c.index()].bytes_per_cycle, duration, start.time);
@@ -109,7 +111,8 @@ Engine::Fetch Engine::window(BlockId b, const Copy& from, StoreId to, const When
       if (found.time != start.time) start = {found.time, cause_on_channel(found.freed_by)};
     }
   const double passed = start.time + duration;
-  return {start.time, passed, through_ports(b, from.store, to, start.time, passed), from.store, start.cause};
+  const double end = passed > latest ? passed : through_ports(b, from.store, to, start.time, passed);
+  return {start.time, passed, end, from.store, start.cause};
 }
 
 std::uint32_t Engine::move(BlockId b, const Fetch& fetch, std::uint32_t stay, Purpose purpose,
@@ -301,7 +304,8 @@ bool Engine::bring(BlockId b, StoreId store, double earliest, When& ready) {
         std::max(spot->time, copies_[c].available.time) + cycles_at(rate_of(b, copies_[c].store, store), b);
     const bool may_be_nearer = best && carried_by == kNever && best->from == machine_.home;
     if (best && (soonest > best->end || (soonest == best->end && !may_be_nearer))) continue;
-    const Fetch fetch = window(b, copies_[c], store, {spot->time, cause_of(spot->freed_by)});
+    const Fetch fetch =
+        window(b, copies_[c], store, {spot->time, cause_of(spot->freed_by)}, best ? best->end : kForever);
     const bool is_nearer = best && fetch.end == best->end && carried_by == kNever && best->from == machine_.home;
     if (best && fetch.end >= best->end && !is_nearer) continue;
     best = fetch;

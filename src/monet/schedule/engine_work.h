@@ -64,7 +64,7 @@ class Engine {
 
   // Places and transfers.
   double rate_of(BlockId b, StoreId from, StoreId to) const;
-  Fetch window(BlockId b, const Copy& from, StoreId to, const When& earliest) const;
+  Fetch window(BlockId b, const Copy& from, StoreId to, const When& earliest, double latest = kForever) const;
   double through_ports(BlockId b, StoreId from, StoreId to, double start, double passed) const;
   std::optional<Fetch> shared(BlockId b, StoreId to, double earliest) const;
   bool bring(BlockId b, StoreId store, double earliest, When& ready);

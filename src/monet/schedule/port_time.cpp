@@ -24,6 +24,7 @@ PortTime::Stretches::At PortTime::ends_after(double when) const {
 PortTime::Start PortTime::free_from(double cycles, double duration, double earliest) const {
   const double most = duration - cycles;
   Start start{earliest, 0};
+  if (is_over(earliest)) return start;
   const Stretches::At end = stretches_.end();
   Stretches::At head = ends_after(earliest), tail = head;
   double taken = 0;
@@ -50,6 +51,7 @@ PortTime::Start PortTime::free_from(double cycles, double duration, double earli
 }
 
 double PortTime::served(double start, double cycles) const {
+  if (is_over(start)) return start + std::max(0.0, cycles);
   double at = start;
   for (Stretches::At next = ends_after(start); cycles > 0; next = stretches_.next(next)) {
     if (next == stretches_.end()) return at + cycles;
@@ -63,6 +65,17 @@ double PortTime::served(double start, double cycles) const {
 
 void PortTime::take(double start, double cycles, std::uint32_t by) {
   if (!(cycles > 0)) return;
+  // Most come last.
+  if (stretches_.empty() || stretches_.last().from <= start) {
+    if (stretches_.empty() || stretches_.last().to < start) {
+      stretches_.insert(stretches_.end(), {start, start + cycles, by});
+    } else {
+      Stretch& last = stretches_.change(stretches_.at_last());
+      last.to += cycles;
+      last.by = by;
+    }
+    return;
+  }
   Stretches::At at = stretches_.not_below(start);
   if (at != stretches_.begin() && stretches_[stretches_.before(at)].to >= start) {
     at = stretches_.before(at);

@@ -30,6 +30,7 @@ class PortTime {
   };
   using Stretches = Chunks<Stretch>;
 
+  bool is_over(double when) const { return stretches_.empty() || stretches_.last().to <= when; }  // all that is taken
   Stretches::At ends_after(double when) const;
 
   Stretches stretches_;
