@@ -233,10 +233,7 @@ bool Engine::run_tile(std::uint32_t t) {
   opened_.clear();
   for (std::size_t tries = 0; !gather(tile, earliest, ready); ++tries) {
     // Places made for outputs are given back: nothing was put there.
-    for (const std::uint32_t stay : opened_) {
-      const Stay& s = out_.stays[stay];
-      spaces_[s.store.index()].release(s.address, block(s.block).bytes, s.from, 0);
-    }
+    for (const std::uint32_t stay : opened_) free_place(stay, out_.stays[stay].from, 0);
     if (tries == machine_.stores.size() || !clear_store(tile, no_room_.store, earliest)) return false;
     opened_.clear();
     ready = unit_free_[unit];
@@ -282,14 +279,14 @@ bool Engine::settle(BlockId b, double now) {
     c = next;
   }
   for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy)
-    if (cost_of_losing(s, copies_[c]) != copies_[c].said) may_leave(b, copies_[c]);
+    if (cost_of_losing(s, copies_[c]) != copies_[c].said) may_leave(b, c);
   if (is_dead && s.home_stay != kNever && !block(b).ends_at_home && !block(b).starts_at_home) {
     When last = s.home_used;
     const std::uint32_t home = copies_.find(s, machine_.home);
     if (home != kNever) last.at_least(copies_[home].used.time, copies_[home].used.cause);
     Stay& stay = out_.stays[s.home_stay];
     stay.to = std::max(last.time, stay.from);
-    spaces_[machine_.home.index()].release(stay.address, block(b).bytes, stay.to, tag_of(last.cause));
+    free_place(s.home_stay, stay.to, tag_of(last.cause));
     if (home != kNever) copies_.remove(s, home);
     s.home_stay = kNever;
   }

@@ -15,7 +15,8 @@ class Leavers {
   struct Leaver {
     std::uint32_t next_use = 0;
     BlockId block{};
-    double used = 0;  // until then, or longer
+    double used = 0;                   // until then, or longer
+    std::uint32_t copy = 0, stay = 0;  // what is meant
     std::uint64_t key() const { return std::uint64_t{next_use} << 32 | block.value; }
   };
 
@@ -29,10 +30,13 @@ class Leavers {
     entries_.drop_below(std::uint64_t{now} << 32);
     for (const Leaver& leaver : fresh_) {
       const Entries::At at = entries_.not_below(leaver.key());
-      if (at == entries_.end() || entries_[at].key() != leaver.key())
+      if (at == entries_.end() || entries_[at].key() != leaver.key()) {
         entries_.insert(at, leaver);
-      else if (leaver.used < entries_[at].used)
-        entries_.mark(at).used = leaver.used;
+      } else {
+        const double used = std::min(leaver.used, entries_[at].used);
+        entries_.mark(at) = leaver;
+        entries_.mark(at).used = used;
+      }
     }
     fresh_.clear();
     at_ = entries_.end();

@@ -46,16 +46,22 @@ std::uint32_t Engine::cost_of_losing(const BlockState& s, const Copy& copy) cons
   return s.copies == 1 ? s.next_use : copy.next_use;
 }
 
-void Engine::may_leave(BlockId b, Copy& copy) {
+void Engine::may_leave(BlockId b, std::uint32_t at) {
+  Copy& copy = copies_[at];
   if (copy.store == machine_.home) return;
   copy.said = cost_of_losing(state(b), copy);
-  if (copy.said != kNever) leavers_[copy.store.index()].add({copy.said, b, copy.used.time});
+  if (copy.said != kNever) leavers_[copy.store.index()].add({copy.said, b, copy.used.time, at, copy.stay});
 }
 
 std::uint32_t Engine::open_stay(BlockId b, StoreId store, std::int64_t address, double from) {
-  spaces_[store.index()].take(address, block(b).bytes, b.value);
+  pieces_.push_back(spaces_[store.index()].take(address, block(b).bytes, b.value));
   out_.stays.push_back({b, store, address, from, from});
   return static_cast<std::uint32_t>(out_.stays.size() - 1);
+}
+
+void Engine::free_place(std::uint32_t stay, double time, std::uint32_t by) {
+  const Stay& s = out_.stays[stay];
+  spaces_[s.store.index()].release(s.address, block(s.block).bytes, pieces_[stay], time, by);
 }
 
 void Engine::add_copy(BlockId b, StoreId store, std::uint32_t stay, const When& available) {
@@ -72,10 +78,9 @@ void Engine::drop_copy(BlockId b, std::uint32_t at) {
     s.home_used.at_least(copy.used.time, copy.used.cause);
   } else {
     out_.stays[copy.stay].to = copy.used.time;
-    spaces_[copy.store.index()].release(out_.stays[copy.stay].address, block(b).bytes, copy.used.time,
-                                        tag_of(copy.used.cause));
+    free_place(copy.stay, copy.used.time, tag_of(copy.used.cause));
   }
-  if (s.copies == 1) may_leave(b, copies_[s.first_copy]);
+  if (s.copies == 1) may_leave(b, s.first_copy);
 }
 
 // When the last word is through the ports of both stores. Words that find a port taken wait in front of it.
@@ -150,27 +155,29 @@ std::uint32_t Engine::move(BlockId b, const Fetch& fetch, std::uint32_t stay, Pu
   return index;
 }
 
-// The places in a store of what may leave and is wanted latest, of what has not been given since Leavers::begin.
-bool Engine::next_to_leave(StoreId store, std::vector<std::int64_t>& addresses) {
-  addresses.clear();
+// The places in a store of what may leave and is wanted latest, of what has not been given since Leavers::begin. What a
+// copy was said to be wanted by last is true of all but what the tile at hand needs, which stays.
+bool Engine::next_to_leave(StoreId store, std::vector<std::uint32_t>& pieces) {
+  pieces.clear();
   Leavers& leavers = leavers_[store.index()];
-  while (addresses.empty() && leavers.has_next()) {
-    const std::uint32_t latest = leavers.peek().next_use;
-    while (leavers.has_next() && leavers.peek().next_use == latest) {
-      if (leavers.peek().used > idle_since_) {
-        leavers.next(true);
-        continue;
-      }
-      const BlockId b = leavers.peek().block;
-      const BlockState& s = state(b);
-      const std::uint32_t at = copies_.find(s, store);
-      const bool is_true = at != kNever && cost_of_losing(s, copies_[at]) == latest;
-      leavers.next(is_true);
-      if (is_true && !stays(b) && block(b).bytes > 0 && copies_[at].used.time <= idle_since_)
-        addresses.push_back(out_.stays[copies_[at].stay].address);
+  std::uint32_t latest = kNever;
+  while (leavers.has_next()) {
+    const Leavers::Leaver leaver = leavers.peek();
+    if (leaver.next_use != latest) {
+      if (!pieces.empty()) break;
+      latest = leaver.next_use;
     }
+    if (leaver.used > idle_since_) {
+      leavers.next(true);
+      continue;
+    }
+    const Copy& copy = copies_[leaver.copy];
+    const bool is_true = copy.stay == leaver.stay && copy.said == latest;
+    leavers.next(is_true);
+    if (is_true && copy.used.time <= idle_since_ && !stays(leaver.block) && block(leaver.block).bytes > 0)
+      pieces.push_back(pieces_[leaver.stay]);
   }
-  return !addresses.empty();
+  return !pieces.empty();
 }
 
 // What is used last is moved away where there is no room; nothing that the tile at hand needs.
@@ -207,7 +214,7 @@ std::optional<Space::Spot> Engine::make_room(BlockId b, StoreId store, double ea
 std::vector<std::uint32_t> Engine::in_the_way(BlockId b, StoreId store) {
   leavers_[store.index()].begin(now_);
   std::vector<std::uint32_t> victims = spaces_[store.index()].in_the_way(
-      block(b).bytes, [&](std::vector<std::int64_t>& addresses) { return next_to_leave(store, addresses); });
+      block(b).bytes, [&](std::vector<std::uint32_t>& pieces) { return next_to_leave(store, pieces); });
   return victims;
 }
 

@@ -63,6 +63,7 @@ class Copies {
   void remove(BlockState& s, std::uint32_t copy) {
     *link_to(s, copy) = copies_[copy].next_copy;
     copies_[copy].next_copy = unused_;
+    copies_[copy].said = kNever;
     unused_ = copy;
     --s.copies;
   }

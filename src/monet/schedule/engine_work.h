@@ -73,14 +73,15 @@ class Engine {
   std::vector<std::uint32_t> in_the_way(BlockId b, StoreId store);
   double time_to_move(const std::vector<std::uint32_t>& victims) const;
   void say_no_room(BlockId b, StoreId store);
-  bool next_to_leave(StoreId store, std::vector<std::int64_t>& addresses);
+  bool next_to_leave(StoreId store, std::vector<std::uint32_t>& pieces);
   bool evict(BlockId b, StoreId store, double earliest);
   bool send_home(BlockId b, StoreId from, double earliest, Purpose purpose);
   std::uint32_t open_stay(BlockId b, StoreId store, std::int64_t address, double from);
+  void free_place(std::uint32_t stay, double time, std::uint32_t by);
   void add_copy(BlockId b, StoreId store, std::uint32_t stay, const When& available);
   void drop_copy(BlockId b, std::uint32_t copy);
   std::uint32_t cost_of_losing(const BlockState& s, const Copy& copy) const;
-  void may_leave(BlockId b, Copy& copy);
+  void may_leave(BlockId b, std::uint32_t copy);
 
   const Problem& p_;
   const Machine& machine_;
@@ -88,7 +89,8 @@ class Engine {
   std::vector<BlockState> state_;
   Copies copies_;
   std::vector<Space> spaces_;
-  std::vector<Leavers> leavers_;  // by store
+  std::vector<std::uint32_t> pieces_;  // by stay: of its space
+  std::vector<Leavers> leavers_;       // by store
   std::vector<ChannelTime> channels_;
   std::vector<PortTime> ports_;
   std::vector<double> route_rates_,

@@ -6,7 +6,9 @@
 
 namespace monet::schedule {
 Space::Space(std::int64_t bytes, bool knows_owners) : bytes_(bytes), knows_owners_(knows_owners) {
-  if (bytes > 0) free_.insert(free_.begin(), {0, bytes, 0, 0});
+  if (bytes <= 0) return;
+  free_.insert(free_.begin(), {0, bytes, 0, 0, 0});
+  if (knows_owners) pieces_.emplace_back();
 }
 
 // Puts pieces together that are free before the horizon, whenever a chunk is looked at.
@@ -21,6 +23,7 @@ const Space::Rows& Space::rows(std::size_t i) {
       if (last.address + last.bytes == pieces[k].address && std::max(last.from, pieces[k].from) <= horizon_) {
         last.bytes += pieces[k].bytes;
         last.from = std::max(last.from, pieces[k].from);
+        remove(pieces[k].piece);
       } else {
         pieces[++kept] = pieces[k];
       }
@@ -193,47 +196,86 @@ std::optional<Space::Spot> Space::find(std::int64_t bytes, double earliest) {
   return find_later(bytes, earliest);
 }
 
+std::uint32_t Space::taken_before(std::uint32_t piece) const {
+  do piece = pieces_[piece].before;
+  while (piece != kNoPiece && pieces_[piece].owner == kNobody);
+  return piece;
+}
+
+std::uint32_t Space::taken_after(std::uint32_t piece) const {
+  do piece = pieces_[piece].after;
+  while (piece != kNoPiece && pieces_[piece].owner == kNobody);
+  return piece;
+}
+
+std::uint32_t Space::add_after(std::uint32_t piece) {
+  std::uint32_t added = unused_;
+  if (added == kNoPiece) {
+    added = static_cast<std::uint32_t>(pieces_.size());
+    pieces_.emplace_back();
+  } else {
+    unused_ = pieces_[added].after;
+  }
+  pieces_[added] = {.before = piece, .after = pieces_[piece].after};
+  if (pieces_[added].after != kNoPiece) pieces_[pieces_[added].after].before = added;
+  pieces_[piece].after = added;
+  return added;
+}
+
+// It becomes a part of the one before it.
+void Space::remove(std::uint32_t piece) {
+  if (!knows_owners_) return;
+  const std::uint32_t before = pieces_[piece].before, after = pieces_[piece].after;
+  pieces_[before].after = after;
+  if (after != kNoPiece) pieces_[after].before = before;
+  pieces_[piece].after = unused_;
+  unused_ = piece;
+}
+
 // The row of those that may leave around one that may from now on.
-void Space::join_row(TakenPieces::At at) {
-  Row row{.first = at, .last = at, .begin = 0, .end = bytes_};
-  if (at != taken_.begin()) {
-    const Taken& before = taken_[taken_.before(at)];
+void Space::join_row(std::uint32_t piece) {
+  Row row{.first = piece, .last = piece, .begin = 0, .end = bytes_};
+  if (const std::uint32_t at = taken_before(piece); at != kNoPiece) {
+    const Piece& before = pieces_[at];
     row.begin = before.address + before.bytes;
     if (before.search == searches_) {
       row.first = leaving_rows_[before.row].first;
       row.begin = leaving_rows_[before.row].begin;
     }
   }
-  if (const TakenPieces::At next = taken_.next(at); next != taken_.end()) {
-    const Taken& after = taken_[next];
+  if (const std::uint32_t at = taken_after(piece); at != kNoPiece) {
+    const Piece& after = pieces_[at];
     row.end = after.address;
     if (after.search == searches_) {
       row.last = leaving_rows_[after.row].last;
       row.end = leaving_rows_[after.row].end;
     }
   }
-  taken_.mark(at).search = searches_;
-  taken_.mark(row.first).row = taken_.mark(row.last).row = static_cast<std::uint32_t>(leaving_rows_.size());
+  pieces_[piece].search = searches_;
+  pieces_[row.first].row = pieces_[row.last].row = static_cast<std::uint32_t>(leaving_rows_.size());
   leaving_rows_.push_back(row);
 }
 
 // The window of a row in which the fewest bytes are taken.
 void Space::search_windows(const Row& row, std::int64_t bytes, std::optional<Window>& best) const {
-  const TakenPieces::At behind = taken_.next(row.last);
-  TakenPieces::At first = row.first, last = first;  // `last`: not in the window yet
+  const std::uint32_t behind = taken_after(row.last);
+  std::uint32_t first = row.first, next = first;  // `next`: not in the window yet
+  std::uint32_t last = kNoPiece;                  // in it
   std::int64_t begin = row.begin, moved = 0;
   // A window begins behind a taken piece, where the next one or what is free before it lies.
   while (first != behind && row.end - begin >= bytes) {
-    while (last != behind && taken_[last].address < begin + bytes) {
-      moved += taken_[last].bytes;
-      last = taken_.next(last);
+    while (next != behind && pieces_[next].address < begin + bytes) {
+      moved += pieces_[next].bytes;
+      last = next;
+      next = taken_after(next);
     }
-    const bool is_free = last == first;  // some time
+    const bool is_free = next == first;  // some time
     if (!is_free && (!best || moved < best->moved || (moved == best->moved && begin < best->begin)))
-      best = Window{moved, begin, taken_[first].address, taken_[taken_.before(last)].address};
-    moved -= taken_[first].bytes;
-    begin = taken_[first].address + taken_[first].bytes;
-    first = taken_.next(first);
+      best = Window{moved, begin, first, last};
+    if (!is_free) moved -= pieces_[first].bytes;
+    begin = pieces_[first].address + pieces_[first].bytes;
+    first = taken_after(first);
+    if (is_free) next = first;
   }
 }
 
@@ -244,23 +286,22 @@ std::vector<std::uint32_t> Space::in_the_way(std::int64_t bytes, const NextToLea
   // More and more may leave, until there is a row that is long enough.
   while (!best && next_to_leave(leaving_)) {
     const std::size_t known = leaving_rows_.size();
-    for (const std::int64_t address : leaving_)
-      if (const TakenPieces::At at = taken_.not_below(address); taken_[at].search != searches_) join_row(at);
+    for (const std::uint32_t piece : leaving_)
+      if (pieces_[piece].search != searches_) join_row(piece);
     for (std::size_t i = known; i < leaving_rows_.size(); ++i)
       if (const Row& row = leaving_rows_[i]; row.end - row.begin >= bytes) search_windows(row, bytes, best);
   }
   std::vector<std::uint32_t> owners;
   if (!best) return owners;
-  for (TakenPieces::At at = taken_.not_below(best->first); at != taken_.end() && taken_[at].address <= best->last;
-       at = taken_.next(at))
-    owners.push_back(taken_[at].owner);
+  for (std::uint32_t piece = best->first; owners.push_back(pieces_[piece].owner), piece != best->last;)
+    piece = taken_after(piece);
   return owners;
 }
 
 std::vector<std::uint32_t> Space::owners() const {
   std::vector<std::uint32_t> owners;
-  for (TakenPieces::At at = taken_.begin(); at != taken_.end(); at = taken_.next(at))
-    owners.push_back(taken_[at].owner);
+  for (std::uint32_t piece = 0; piece < pieces_.size() && piece != kNoPiece; piece = pieces_[piece].after)
+    if (pieces_[piece].owner != kNobody) owners.push_back(pieces_[piece].owner);
   return owners;
 }
 
@@ -270,33 +311,43 @@ double Space::free_from() const {
   return time;
 }
 
-void Space::take(std::int64_t address, std::int64_t bytes, std::uint32_t owner) {
-  if (bytes == 0) return;
+std::uint32_t Space::take(std::int64_t address, std::int64_t bytes, std::uint32_t owner) {
+  if (bytes == 0) return kNoPiece;
   FreePieces::At at = free_.not_below(address);
+  std::uint32_t own = kNoPiece;
   for (std::int64_t length = 0; length < bytes;) {
     MONET_ASSERT(at != free_.end() && free_[at].address == address + length, "the spot is free");
     Free rest = free_[at];
     const std::int64_t taken = std::min(rest.bytes, bytes - length);
+    const bool is_first = length == 0;
     length += taken;
+    if (is_first) own = rest.piece;
     if (taken == rest.bytes) {
+      if (!is_first) remove(rest.piece);
       at = free_.erase(at);
     } else {
+      if (is_first && knows_owners_) rest.piece = add_after(own);
       rest.address += taken;
       rest.bytes -= taken;
       free_.replace(at, rest);
     }
   }
-  if (knows_owners_) taken_.insert(taken_.not_below(address), {address, bytes, owner});
+  if (knows_owners_) {
+    pieces_[own].address = address;
+    pieces_[own].bytes = bytes;
+    pieces_[own].owner = owner;
+    pieces_[own].search = 0;
+  }
+  return own;
 }
 
-void Space::release(std::int64_t address, std::int64_t bytes, double time, std::uint32_t by) {
+void Space::release(std::int64_t address, std::int64_t bytes, std::uint32_t piece, double time, std::uint32_t by) {
   if (bytes == 0) return;
   if (knows_owners_) {
-    const TakenPieces::At at = taken_.not_below(address);
-    MONET_ASSERT(at != taken_.end() && taken_[at].address == address, "what is released was taken");
-    taken_.erase(at);
+    MONET_ASSERT(pieces_[piece].owner != kNobody && pieces_[piece].address == address, "what is released was taken");
+    pieces_[piece].owner = kNobody;
   }
-  free_.insert(free_.not_below(address), {address, bytes, time, by});
+  free_.insert(free_.not_below(address), {address, bytes, time, by, piece});
 }
 
 }  // namespace monet::schedule

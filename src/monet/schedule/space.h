@@ -25,14 +25,15 @@ class Space {
   };
   // Where so many bytes are free at the earliest, at or after `earliest`; of equals at the lowest address.
   std::optional<Spot> find(std::int64_t bytes, double earliest);
-  void take(std::int64_t address, std::int64_t bytes, std::uint32_t owner);
-  void release(std::int64_t address, std::int64_t bytes, double time, std::uint32_t by);
+  // Gives the number of the piece, for its release.
+  std::uint32_t take(std::int64_t address, std::int64_t bytes, std::uint32_t owner);
+  void release(std::int64_t address, std::int64_t bytes, std::uint32_t piece, double time, std::uint32_t by);
   // Nobody asks for a time before `horizon` any more: pieces free before it are one.
   void forget_before(double horizon) { horizon_ = horizon; }
 
-  // Addresses of owners that may leave, those with the latest next use first; each call gives those of one next use,
-  // false if there are no more.
-  using NextToLeave = std::function<bool(std::vector<std::int64_t>& addresses)>;
+  // Pieces of owners that may leave, those with the latest next use first; each call gives those of one next use, false
+  // if there are no more.
+  using NextToLeave = std::function<bool(std::vector<std::uint32_t>& pieces)>;
   // The owners that stand in the way of so many bytes where it hurts least: whose next use is latest, then the fewest
   // bytes, then the lowest address. Empty: there is no such place. Asked where `find` finds nothing.
   std::vector<std::uint32_t> in_the_way(std::int64_t bytes, const NextToLeave& next_to_leave);
@@ -45,6 +46,7 @@ class Space {
     std::int64_t address = 0, bytes = 0;
     double from = 0;
     std::uint32_t by = 0;
+    std::uint32_t piece = 0;
     std::int64_t key() const { return address; }
   };
   // Of the pieces of a chunk: the longest row of them side by side, those at its begin and end.
@@ -54,15 +56,16 @@ class Space {
     double next_merge = 0;  // the horizon from which on two of them are one
     bool is_one = false;
   };
-  struct Taken {
+  // All pieces, taken and free, know their neighbours; where a free one lies is in free_ alone.
+  struct Piece {
     std::int64_t address = 0, bytes = 0;
-    std::uint32_t owner = 0;
+    std::uint32_t owner = kNobody;
+    std::uint32_t before = kNoPiece, after = kNoPiece;
     std::uint32_t search = 0;  // the last one in which it may leave
     std::uint32_t row = 0;     // of leaving_rows_, if it is an end of it
-    std::int64_t key() const { return address; }
   };
+  static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max(), kNoPiece = kNobody;
   using FreePieces = Chunks<Free, Rows>;
-  using TakenPieces = Chunks<Taken>;
 
   const Rows& rows(std::size_t chunk);
   const Rows& rows_of_many(std::size_t row);
@@ -70,26 +73,32 @@ class Space {
   std::optional<Spot> find_later(std::int64_t bytes, double earliest);
   void collect_rows(std::int64_t bytes);
 
+  std::uint32_t taken_before(std::uint32_t piece) const;
+  std::uint32_t taken_after(std::uint32_t piece) const;
+  std::uint32_t add_after(std::uint32_t piece);
+  void remove(std::uint32_t piece);
+
   // Taken pieces side by side that may leave, with what is free beside them.
   struct Row {
-    TakenPieces::At first{}, last{};
+    std::uint32_t first = 0, last = 0;
     std::int64_t begin = 0, end = 0;
   };
   struct Window {
     std::int64_t moved = 0;
-    std::int64_t begin = 0;            // with what is free before the first piece
-    std::int64_t first = 0, last = 0;  // addresses of taken pieces
+    std::int64_t begin = 0;             // with what is free before the first piece
+    std::uint32_t first = 0, last = 0;  // taken pieces
   };
-  void join_row(TakenPieces::At at);
+  void join_row(std::uint32_t piece);
   void search_windows(const Row& row, std::int64_t bytes, std::optional<Window>& best) const;
 
   std::int64_t bytes_;
   bool knows_owners_;
   FreePieces free_;
-  TakenPieces taken_;
-  std::vector<std::int64_t> leaving_;  // of in_the_way, kept for its memory
-  std::vector<Row> leaving_rows_;      // and this
-  std::vector<Free> rows_;             // of find_later, kept for its memory
+  std::vector<Piece> pieces_;           // the first one is at address 0; none where owners are not known
+  std::uint32_t unused_ = kNoPiece;     // of them; those behind it are its `after`
+  std::vector<std::uint32_t> leaving_;  // of in_the_way, kept for its memory
+  std::vector<Row> leaving_rows_;       // and this
+  std::vector<Free> rows_;              // of find_later, kept for its memory
   double horizon_ = 0;
   std::uint32_t searches_ = 0;
 };

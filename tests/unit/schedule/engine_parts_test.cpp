@@ -70,6 +70,7 @@ TEST(Leavers, AreGoneThroughFromTheLatestOn) {
   Draw draw(2);
   Leavers leavers;
   std::map<std::uint32_t, std::uint32_t> wants;                     // tile, by block
+  std::map<std::uint32_t, std::uint32_t> said;                      // stay, by block: of the last time
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> least;  // time, by tile and block
   std::uint32_t now = 0;
   for (int step = 0; step < 2'000; ++step) {
@@ -78,7 +79,8 @@ TEST(Leavers, AreGoneThroughFromTheLatestOn) {
       const std::uint32_t block = draw.below(100), tile = now + draw.below(draw.below(2) == 0 ? 5 : 5000);
       wants[block] = tile;
       const double used = draw.below(10);
-      leavers.add({tile, BlockId{block}, used});
+      said[block] = static_cast<std::uint32_t>(step) * 100 + i;
+      leavers.add({tile, BlockId{block}, used, block, said[block]});
       const auto [at, is_new] = least.try_emplace({tile, block}, used);
       at->second = std::min(at->second, used);
     }
@@ -91,13 +93,15 @@ TEST(Leavers, AreGoneThroughFromTheLatestOn) {
     leavers.begin(now);
     while (found.size() < expected.size()) {
       ASSERT_TRUE(leavers.has_next());
-      const auto [tile, block, used] = leavers.peek();
+      const auto [tile, block, used, copy, stay] = leavers.peek();
       const auto at = wants.find(block.value);
       const bool is_true = at != wants.end() && at->second == tile;
       leavers.next(is_true);
       if (!is_true) continue;
       found.emplace_back(tile, block.value);
       ASSERT_GE(used, least.at({tile, block.value}));
+      ASSERT_EQ(copy, block.value);
+      ASSERT_EQ(stay, said.at(block.value));
     }
     ASSERT_EQ(found, expected);
   }
@@ -201,6 +205,7 @@ class PlainSpace {
 struct Held {
   std::int64_t address = 0, bytes = 0;
   std::uint32_t next_use = 0;  // 0: it must stay
+  std::uint32_t piece = 0;
 };
 
 // Next use and moved bytes of the best window that begins at any byte, and whom it moves.
@@ -240,7 +245,7 @@ TEST(Space, IsItsBytes) {
     double now = 0;
     const auto release = [&](std::uint32_t owner, double when) {
       const Held h = held.at(owner);
-      space.release(h.address, h.bytes, when, 1);
+      space.release(h.address, h.bytes, h.piece, when, 1);
       plain.set(h.address, h.bytes, -1, when);
       held.erase(owner);
     };
@@ -255,17 +260,17 @@ TEST(Space, IsItsBytes) {
       if (found) {
         ASSERT_EQ(found->time, expected->time) << number << " " << step;
         ASSERT_EQ(found->address, expected->address) << number << " " << step;
-        space.take(found->address, wanted, step);
+        const std::uint32_t piece = space.take(found->address, wanted, step);
         plain.set(found->address, wanted, static_cast<int>(step), 0);
-        held[step] = {found->address, wanted, draw.below(12)};
+        held[step] = {found->address, wanted, draw.below(12), piece};
       } else {
         ++asked;
         std::uint32_t use = 12;
-        const std::vector<std::uint32_t> owners = space.in_the_way(wanted, [&](std::vector<std::int64_t>& addresses) {
-          addresses.clear();
-          while (addresses.empty() && --use > 0)
+        const std::vector<std::uint32_t> owners = space.in_the_way(wanted, [&](std::vector<std::uint32_t>& pieces) {
+          pieces.clear();
+          while (pieces.empty() && --use > 0)
             for (const auto& [owner, h] : held)
-              if (h.next_use == use) addresses.push_back(h.address);
+              if (h.next_use == use) pieces.push_back(h.piece);
           return use > 0;
         });
         ASSERT_EQ(owners, in_the_way(plain, held, wanted)) << number << " " << step;
@@ -285,12 +290,13 @@ TEST(Space, FindsRowsOfManyPieces) {
     const std::int64_t bytes = 300;
     Space space(bytes);
     PlainSpace plain(static_cast<std::size_t>(bytes));
-    for (std::int64_t i = 0; i < bytes; ++i) space.take(i, 1, static_cast<std::uint32_t>(i));
+    std::vector<std::uint32_t> pieces;
+    for (std::int64_t i = 0; i < bytes; ++i) pieces.push_back(space.take(i, 1, static_cast<std::uint32_t>(i)));
     for (std::int64_t i = 0; i < bytes; ++i) plain.set(i, 1, static_cast<int>(i), 0);
     for (std::int64_t i = 0; i < bytes; ++i) {
       if (draw.below(60) == 0) continue;  // some stay
       const double from = draw.below(3) == 0 ? 0 : 1 + draw.below(100);
-      space.release(i, 1, from, 1);
+      space.release(i, 1, pieces[static_cast<std::size_t>(i)], from, 1);
       plain.set(i, 1, -1, from);
     }
     for (std::int64_t wanted = 1; wanted < 150; wanted += 1 + draw.below(10)) {
@@ -318,14 +324,15 @@ TEST(Space, FindsAPlaceAmongThousandsOfPieces) {
   Draw draw(11);
   Space space(kBytes);
   PlainSpace plain(static_cast<std::size_t>(kBytes));
+  std::vector<std::uint32_t> pieces;
   for (std::int64_t at = 0; at < kBytes; ++at) {
-    space.take(at, 1, 1);
+    pieces.push_back(space.take(at, 1, 1));
     plain.set(at, 1, 1, 0);
   }
   for (std::int64_t at = 0; at < kBytes; ++at) {
     if (draw.below(at < kBytes / 2 ? 8 : 60) == 0) continue;
     const double from = at < kBytes / 4 ? draw.below(500) : at < kBytes / 2 ? 2000 + draw.below(10) : draw.below(3000);
-    space.release(at, 1, from, 1);
+    space.release(at, 1, pieces[static_cast<std::size_t>(at)], from, 1);
     plain.set(at, 1, -1, from);
   }
   for (int step = 0; step < 400; ++step) {
@@ -336,10 +343,10 @@ TEST(Space, FindsAPlaceAmongThousandsOfPieces) {
     if (!found) continue;
     ASSERT_EQ(found->time, expected->time) << step;
     ASSERT_EQ(found->address, expected->address) << step;
-    space.take(found->address, wanted, 2);
+    const std::uint32_t piece = space.take(found->address, wanted, 2);
     plain.set(found->address, wanted, 2, 0);
     if (step % 3 != 0) continue;
-    space.release(found->address, wanted, found->time + 10, 2);
+    space.release(found->address, wanted, piece, found->time + 10, 2);
     plain.set(found->address, wanted, -1, found->time + 10);
   }
 }

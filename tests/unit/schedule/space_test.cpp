@@ -11,16 +11,15 @@ namespace {
 
 TEST(Space, GivesTheEarliestSpotThenTheLowest) {
   Space space(100);
-  space.take(0, 40, 1);
-  space.take(40, 30, 1);
+  const std::uint32_t low = space.take(0, 40, 1), high = space.take(40, 30, 1);
   ASSERT_TRUE(space.find(30, 5));
   EXPECT_EQ(space.find(30, 5)->address, 70);
   EXPECT_FALSE(space.find(31, 5));  // 30 bytes are left, and nobody knows when there will be more
-  space.release(0, 40, 20, 7);
+  space.release(0, 40, low, 20, 7);
   EXPECT_EQ(space.find(35, 5)->time, 20);
   EXPECT_EQ(space.find(35, 5)->address, 0);
   EXPECT_EQ(space.find(35, 5)->freed_by, 7u);
-  space.release(40, 30, 10, 9);
+  space.release(40, 30, high, 10, 9);
   // 30 + 30 bytes from cycle 10, together with the first 40 from cycle 20.
   EXPECT_EQ(space.find(60, 0)->time, 10);
   EXPECT_EQ(space.find(60, 0)->address, 40);
@@ -32,16 +31,14 @@ TEST(Space, GivesTheEarliestSpotThenTheLowest) {
 
 TEST(Space, ASpotMayLieOverPiecesFreedOneAfterTheOther) {
   Space space(30);
-  space.take(0, 10, 1);
-  space.take(10, 10, 1);
-  space.take(20, 10, 1);
-  space.release(0, 10, 1, 1);
-  space.release(10, 10, 3, 2);
-  space.release(20, 10, 2, 3);
-  space.take(0, 25, 1);
+  const std::uint32_t a = space.take(0, 10, 1), b = space.take(10, 10, 1), c = space.take(20, 10, 1);
+  space.release(0, 10, a, 1, 1);
+  space.release(10, 10, b, 3, 2);
+  space.release(20, 10, c, 2, 3);
+  const std::uint32_t all = space.take(0, 25, 1);
   EXPECT_EQ(space.find(5, 0)->address, 25);
   EXPECT_EQ(space.find(5, 0)->time, 2);
-  space.release(0, 25, 9, 4);
+  space.release(0, 25, all, 9, 4);
   EXPECT_EQ(space.find(30, 0)->time, 9);
   // Before the horizon the times do not matter any more.
   space.forget_before(9);
@@ -51,13 +48,14 @@ TEST(Space, ASpotMayLieOverPiecesFreedOneAfterTheOther) {
 
 TEST(Space, NamesThoseInTheWayWhereItHurtsLeast) {
   Space space(100);
-  for (std::int64_t i = 0; i < 4; ++i) space.take(20 * i, 20, static_cast<std::uint32_t>(i));  // 20 bytes are left
+  std::vector<std::uint32_t> pieces;
+  for (std::uint32_t i = 0; i < 4; ++i) pieces.push_back(space.take(20 * i, 20, i));  // 20 bytes are left
   const auto in_the_way = [&](std::int64_t bytes) {
     // Owner 2 is used last, then 3, then 1; owner 0 must stay.
-    std::vector<std::int64_t> left{20, 60, 40};
-    return space.in_the_way(bytes, [&](std::vector<std::int64_t>& addresses) {
+    std::vector<std::uint32_t> left{pieces[1], pieces[3], pieces[2]};
+    return space.in_the_way(bytes, [&](std::vector<std::uint32_t>& given) {
       if (left.empty()) return false;
-      addresses = {left.back()};
+      given = {left.back()};
       left.pop_back();
       return true;
     });
