@@ -283,6 +283,46 @@ class Explore(Commands):
         self.assertEqual(18, result["valid"] + sum(b["count"] for b in result["invalid"] if "area" in b["by"]))
         self.assertEqual(1, self.run_monet("explore", MODEL, "--space", "small.yaml", "--count", "--area", "0.001").returncode)
 
+    def test_counts_are_of_points(self):
+        text = self.ok("explore", MODEL, "--space", "small.yaml", "--count", "--batch", "2", "--also", "batch=4,8")
+        self.assertIn("24 points, ", text)
+        self.assertIn("\nwith what is decided together with the chip (--also): 72 points\n", text)
+        self.write("long.yaml", "monet: space\nname: long\nchip: fusemax_monet\nvariables: {x: {range: [1, 60000]}}\n")
+        self.assertIn("1, 2, 3, …, 59998, 59999, 60000 (60,000 values)", self.ok("explore", MODEL, "--space", "long.yaml", "--count"))
+        self.write("some.yaml", "monet: space\nname: some\nchip: fusemax_monet\nvariables: {x: [64, 128, 256]}\nconstraints: [x <= 64]\n")
+        self.assertIn("3 of 3 points: all there are, the fronts are exact\n  2 not possible, such as: x <= 64: ",
+                      self.ok("explore", MODEL, "--space", "some.yaml"))
+
+    def test_the_command_for_a_point_is_one_for_a_shell(self):
+        (self.folder / "it's one").mkdir()
+        self.write("it's one/my chip.yaml", (HARDWARE / "fusemax_monet.yaml").read_text().replace("include: parts", f"include: {HARDWARE}/parts"))
+        self.write("it's one/space.yaml", "monet: space\nname: s\nchip: my chip.yaml\nvariables: {x: [64]}\n")
+        found = self.document("explore", MODEL, "--space", "it's one/space.yaml", "--mode", "inference")["result"]
+        words = shlex.split(self.ok("explore", MODEL, "--space", "it's one/space.yaml", "--mode", "inference").splitlines()[-1].split(": ", 1)[1])
+        self.assertEqual("it's one/my chip.yaml", words[words.index("--on") + 1])
+        alone = self.document(*words[1:])["result"]
+        self.assertEqual(found["points"][0]["energy_pj"], alone["energy_pj"])
+
+    def test_a_constant_that_leaves_no_chip_is_said(self):
+        least = self.explored("--count")["result"]["area_mm2"][0]
+        limited = ("--sensitivity", "--area", str(least * 1.0001))
+        result = self.explored(*limited)["result"]
+        gone = [c for c in result["sensitivity"]["cases"] if all(o["best"]["latency"] is None for o in c["outcomes"])]
+        self.assertTrue(gone)
+        for case in result["sensitivity"]["cases"]:
+            self.assertEqual(len(result["regret"]), len(case["regret_ratios"]))
+            for outcome in case["outcomes"]:
+                self.assertEqual(case in gone, outcome["hypervolume_held"] is None)
+        text = self.ok("explore", MODEL, "--space", "small.yaml", *limited)
+        name = f"{gone[0]['constant']} x {gone[0]['factor']:g}"
+        self.assertRegex(text, rf"best in latency point \d+, or none \([^)]*{name}")
+        self.assertRegex(text, rf"nothing is possible with [^\n]*{name}")
+        self.assertRegex(text, rf"by energy: \+0.0 % \(\+0.0 to \+0.0; not possible with [^)]*{name}")
+
+    def test_a_peak_that_is_a_goal_is_shown(self):
+        self.assertIn("peak memory", self.ok("explore", MODEL, "--space", "small.yaml", "--objectives", "peak,latency"))
+        self.assertNotIn("peak memory", self.ok("explore", MODEL, "--space", "small.yaml"))
+
     def test_built_in_spaces_are_those_published(self):
         self.assertIn("10,000 points, 10,000 valid", self.ok("explore", MODEL, "--space", "edge_tpu", "--count"))
         self.assertIn("5,120 points, 5,120 valid", self.ok("explore", MODEL, "--space", "fusemax", "--count"))
@@ -293,6 +333,7 @@ class Explore(Commands):
                                      ("--mode", "trainig", "did you mean 'training'"), ("--also", "batch=2", "beside which one"),
                                      ("--also", "tiles=2", "unknown value"), ("--area", "-1", "not a number above zero"),
                                      ("--also", "fusion=2,2", "2 is there twice"), ("--area", "1e30", "no chip comes near it"),
+                                     ("--objectives", "latency,latency", "is there twice"), ("--also", "fusion=", "a value is missing"),
                                      ("--resume", None, "nothing to go on with"), ("--merge", "x", "where to?")):
             arguments = [flag] if value is None else [flag, value]
             self.assertIn(message, self.refused("explore", MODEL, "--space", "small.yaml", *arguments))
@@ -488,6 +529,10 @@ class Explore(Commands):
         found = self.queried(f"`mlp:in=8,hidden=8,layers=1,classes=2 inference`.latency_s <= {least!r}")
         self.assertEqual(sum(float(r["latency_s"]) == least for r in rows), len(found))
         self.assertIn("which one", self.refused("explore", "--query", "latency_s < 1", "--out", "run"))
+
+    def test_queries_take_no_flags_of_a_run(self):
+        for flags in (("--strategy", "random"), ("--merge", "other"), ("--objectives", "area"), ("--batch", "2"), ("--resume",)):
+            self.assertIn(f"{flags[0]}: error: a run that is asked evaluates nothing", self.refused("explore", "--query", "x == 64", "--out", "run", *flags))
 
     def test_queries_that_cannot_be_answered(self):
         self.ok("explore", MODEL, "--space", "small.yaml", "--mode", "training", "--out", "run")

@@ -234,7 +234,7 @@ class Checkpoints(Commands):
     def test_what_is_there_is_not_overwritten(self):
         self.ok("checkpoint", *self.FEW, "--on", CHIP, "--evaluations", "10", "--out", "run")
         self.assertIn("--resume goes on with them", self.refused("checkpoint", *self.FEW, "--on", CHIP, "--out", "run"))
-        self.assertIn("another model, chip or choice",
+        self.assertIn("results of another question",
                       self.refused("checkpoint", *self.MODEL, "--on", CHIP, "--out", "run", "--resume"))
 
     def test_bad_values_are_refused_with_their_flag(self):

@@ -8,6 +8,7 @@
 
 #include "monet/base/file.h"
 #include "monet/base/parallel.h"
+#include "monet/base/shell.h"
 #include "monet/cli/clock.h"
 #include "monet/cli/interrupt.h"
 #include "monet/cli/status_line.h"
@@ -67,10 +68,10 @@ std::string alone_text(const ExploreRun& run, const ExploreRequest& request, std
         std::none_of(axes.begin(), axes.end(),
                      [&flag = name](const search::Axis& axis) { return "--" + axis.name == flag; }))
       flags += words;
-  return fmt::format("\none of them alone: monet evaluate {} --on {}{} --mode {}{}{}\n", model_of(request, workload),
-                     run.problem.family->space().chip, flags, mode,
+  return fmt::format("\none of them alone: monet evaluate {} --on {}{} --mode {}{}{}\n",
+                     shell_word(model_of(request, workload)), shell_word(run.problem.family->space().chip), flags, mode,
                      request.evaluate.fused_updates ? " --updates fused" : "",
-                     has_plan ? fmt::format(" --plan {}/{}", command.out, plan_name(request, point, workload)) : "");
+                     has_plan ? " --plan " + shell_word(command.out + "/" + plan_name(request, point, workload)) : "");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "monet/base/diagnostic.h"
+#include "monet/base/shell.h"
 
 namespace monet::cli {
 
@@ -28,10 +29,7 @@ std::vector<std::pair<std::string, std::string>> given(const std::vector<const C
     if (option->get_expected_max() == 0)
       words = " " + name;
     else
-      for (const std::string& value : option->results()) {
-        const bool is_plain = value.find_first_of(" '\"$;&|<>(){}*?\\`") == std::string::npos;
-        words += fmt::format(" {} {}", name, is_plain ? value : "'" + value + "'");
-      }
+      for (const std::string& value : option->results()) words += fmt::format(" {} {}", name, shell_word(value));
     out.emplace_back(name, words);
   }
   return out;

@@ -490,6 +490,9 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
   explore->callback([&] {
     ExploreRequest& r = explore_command.request;
     if (explore_command.query) {
+      for (const auto& [name, words] :
+           given(options_but(*explore, {"query", "out", "space", "count", "json", "quiet"})))
+        refuse_given(*explore, {name}, "a run that is asked evaluates nothing", "leave it out, or leave --query out");
       code = run_explore(explore_command, output, launch);
       return;
     }

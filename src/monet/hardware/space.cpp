@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "monet/base/nearest.h"
+#include "monet/base/rng.h"
 
 namespace monet::hardware {
 namespace {
@@ -36,6 +37,14 @@ bool needs_chip(const Condition& condition) {
 // To a millionth, so that it is compared exactly.
 Ratio ratio_of(double value) { return *config::parse_ratio(fmt::format("{:.6f}", std::clamp(value, 0.0, 9e12))); }
 
+Diagnostic at(const LoadedSpace& loaded, const config::Location& where, std::string message, std::string hint) {
+  return {.file = loaded.files.front().path,
+          .line = static_cast<int>(where.line),
+          .column = static_cast<int>(where.column),
+          .message = std::move(message),
+          .hint = std::move(hint)};
+}
+
 // "x * y <= 16: 64 > 16"
 std::string broken_words(const Condition& condition, const config::ConditionValue& value) {
   const bool is_less = config::less(*value.left, *value.right), is_more = config::less(*value.right, *value.left);
@@ -51,7 +60,16 @@ std::string broken_words(const Condition& condition, const config::ConditionValu
 Family::Family(LoadedSpace loaded) : space_(loaded.space), files_(loaded.files) {
   for (std::size_t v = 0; v < space_.variables.size(); ++v)
     if (space_.variables[v].is_free()) free_.push_back(v);
-  const ChipFile file = locate_hardware(space_.chip);
+  const ChipFile file = [&] {
+    try {
+      return locate_hardware(space_.chip);
+    } catch (const InputError& error) {  // the name is one of the space's file
+      std::vector<Diagnostic> wrong = error.diagnostics();
+      for (Diagnostic& d : wrong)
+        d = at(loaded, loaded.chip, d.where.empty() ? d.message : fmt::format("{}: {}", d.where, d.message), d.hint);
+      throw InputError(std::move(wrong));
+    }
+  }();
   path_ = file.path;
   const auto sources = std::make_shared<Sources>(file.read);
   const Loaded chip = load_hardware(path_, *sources);
@@ -66,16 +84,13 @@ Family::Family(LoadedSpace loaded) : space_(loaded.space), files_(loaded.files) 
                std::any_of(space_.variables.begin(), space_.variables.end(),
                            [](const Variable& v) { return v.name.find("clock") != std::string::npos; });
   check(loaded, chip);
+  check_values(loaded);
 }
 
 void Family::check(const LoadedSpace& loaded, const Loaded& chip) {
   std::vector<Diagnostic> wrong;
-  const auto say = [&](const config::Location& at, std::string message, std::string hint) {
-    wrong.push_back({.file = loaded.files.front().path,
-                     .line = static_cast<int>(at.line),
-                     .column = static_cast<int>(at.column),
-                     .message = std::move(message),
-                     .hint = std::move(hint)});
+  const auto say = [&](const config::Location& where, std::string message, std::string hint) {
+    wrong.push_back(at(loaded, where, std::move(message), std::move(hint)));
   };
   std::vector<std::string> known;
   for (const Variable& v : space_.variables) known.push_back(v.name);
@@ -102,8 +117,11 @@ void Family::check(const LoadedSpace& loaded, const Loaded& chip) {
   const auto hint_for = [&](const std::string& unknown, std::string otherwise) -> std::string {
     const bool is_one = std::any_of(space_.variables.begin(), space_.variables.end(),
                                     [&](const Variable& v) { return v.name == unknown; });
-    return is_one ? "it is a variable, but defined below, or its values are no plain numbers"
-                  : did_you_mean(unknown, known, std::move(otherwise));
+    const bool is_parameter =
+        std::find(chip.parameters.begin(), chip.parameters.end(), unknown) != chip.parameters.end();
+    return is_one         ? "it is a variable, but defined below, or its values are no plain numbers"
+           : is_parameter ? "it is a parameter of the chip: make it a variable, if only of one value"
+                          : did_you_mean(unknown, known, std::move(otherwise));
   };
   // A quotient may be by zero here, and have a value at other points.
   if (!first.unknown.empty())
@@ -114,6 +132,69 @@ void Family::check(const LoadedSpace& loaded, const Loaded& chip) {
     if (const config::ConditionValue value = config::evaluate(space_.constraints[c], scope); !value.unknown.empty())
       say(loaded.constraints[c], value.fault,
           hint_for(value.unknown, fmt::format("known: {}", fmt::join(known, ", "))));
+  if (!wrong.empty()) throw InputError(std::move(wrong));
+}
+
+// A value that no chip takes is told at its point. Where no chip of those tried can be read, and one variable's values
+// are all refused even if the others are left as the chip's file has them, that variable is what is wrong.
+void Family::check_values(const LoadedSpace& loaded) const {
+  constexpr std::size_t kTried = 16, kValuesTried = 64, kAllTried = 4096;
+  const auto fault_of = [&](const LoadOptions& options) -> std::optional<Diagnostic> {
+    try {
+      load_hardware(path_, options);
+      return std::nullopt;
+    } catch (const InputError& error) {
+      return error.diagnostics().front();
+    }
+  };
+  std::vector<Assigned> tried;
+  for (std::size_t t = 0; t < kTried; ++t) {
+    Point point;
+    for (std::size_t f = 0; f < free_.size(); ++f)
+      point.push_back(static_cast<std::uint16_t>(random_bits(t, f, 0) % space_.variables[free_[f]].values.size()));
+    tried.push_back(assign(point));
+    if (tried.back().fault.empty() && !fault_of(options(tried.back()))) return;
+  }
+  std::vector<Diagnostic> wrong;
+  const auto has_fault = [](const Assigned& a) { return !a.fault.empty(); };
+  if (size() <= kAllTried && std::all_of(tried.begin(), tried.end(), has_fault)) {
+    bool is_all = true;
+    for (std::size_t i = 0; is_all && i < static_cast<std::size_t>(size()); ++i) {
+      Point point;
+      for (std::size_t f = 0, rest = i; f < free_.size(); ++f) {
+        const std::size_t values = space_.variables[free_[f]].values.size();
+        point.push_back(static_cast<std::uint16_t>(rest % values));
+        rest /= values;
+      }
+      is_all = has_fault(assign(point));
+    }
+    const Assigned& first = tried.front();
+    if (is_all)
+      throw InputError(at(loaded, loaded.variables[first.faulty],
+                          fmt::format("'{}' never has a value: {}", space_.variables[first.faulty].name, first.fault),
+                          "whatever is chosen for the variables above"));
+  }
+  for (std::size_t v = 0; v < space_.variables.size(); ++v) {
+    if (!is_parameter_[v] && !is_field_[v]) continue;
+    std::vector<std::string> values = space_.variables[v].values;
+    if (values.empty())
+      for (const Assigned& a : tried)
+        if (a.fault.empty()) values.push_back(a.texts[v]);
+    std::optional<Diagnostic> first;
+    bool is_all = !values.empty() && values.size() <= kValuesTried;
+    for (std::size_t i = 0; is_all && i < values.size(); ++i) {
+      LoadOptions alone{.known = sources_.get()};
+      (is_parameter_[v] ? alone.parameters : alone.fields).emplace_back(space_.variables[v].name, values[i]);
+      std::optional<Diagnostic> fault = fault_of(alone);
+      is_all = fault.has_value();
+      if (!first) first = std::move(fault);
+    }
+    if (is_all)
+      wrong.push_back(
+          at(loaded, loaded.variables[v],
+             fmt::format("no value of '{}' is one for {}: {}", space_.variables[v].name, path_, first->message),
+             first->hint));
+  }
   if (!wrong.empty()) throw InputError(std::move(wrong));
 }
 

@@ -46,6 +46,7 @@ struct LoadedSpace {
   std::vector<SourceFile> files{};
   // Where each stands in the first of them.
   std::vector<config::Location> variables{}, constraints{};
+  config::Location chip{};
 };
 // Throws InputError. A chip's path is taken relative to the file of the space.
 LoadedSpace parse_space(std::string_view text, const std::string& path);
@@ -105,6 +106,7 @@ class Family {
   bool holds(bool with_chip, const config::Scope& numbers, Member& member) const;
   LoadOptions options(const Assigned& assigned) const;
   void check(const LoadedSpace& loaded, const Loaded& chip);
+  void check_values(const LoadedSpace& loaded) const;
 
   Space space_;
   std::vector<SourceFile> files_;

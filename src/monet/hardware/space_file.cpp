@@ -21,19 +21,20 @@ using config::Value;
 constexpr std::string_view kFolder = "data/spaces/";
 constexpr std::size_t kMostValues = 65'000;  // of one variable
 
-// Why an expression has no value, whatever its names stand for; empty: it may have one. A quotient may be by zero for
-// some values, so that several are tried.
-std::string lasting_fault(const std::string& expression) {
+// Why something has no value, whatever its names stand for; empty: it may have one. A quotient may be by zero for some
+// values, so that several are tried. `evaluate` gives a `fault`, empty where there is a value, and an `unknown` name.
+template <class Evaluate>
+std::string lasting_fault(const Evaluate& evaluate) {
   std::string fault;
   for (const std::int64_t first : {1, 3, 50}) {
     config::Scope scope;
-    config::ExpressionValue at = config::evaluate(expression, scope);
-    while (!at.value && !at.unknown.empty() && scope.size() < 1000) {
+    auto at = evaluate(scope);
+    while (!at.unknown.empty() && scope.size() < 1000) {
       const auto place = static_cast<std::int64_t>(scope.size());
       scope.emplace_back(at.unknown, Ratio{first == 1 ? 1 : first + place * (place + first), 1});
-      at = config::evaluate(expression, scope);
+      at = evaluate(scope);
     }
-    if (at.value) return "";
+    if (at.fault.empty()) return "";
     fault = at.fault;
   }
   return fault;
@@ -53,6 +54,7 @@ class SpaceReader {
     space.source = s_.text("source").value_or("");
     if (const std::optional<Value> chip = s_.require("chip")) {
       space.chip = config::read_text(*chip, "chip", findings_).value_or("");
+      out_.chip = chip->at();
       // A name is one of the library; what looks like a path stands beside the space.
       const std::filesystem::path path = space.chip;
       if (space.chip.find_first_of("/.") != std::string::npos && path.is_relative())
@@ -85,7 +87,12 @@ class SpaceReader {
       if (set) variable.values = set_of(*set);
       if (range) variable.values = range_of(*range, s.find("step"));
       if (powers) variable.values = powers_of(*powers);
-      if (is) variable.computed = config::read_text(*is, "is", findings_).value_or("0");
+      if (is) {
+        variable.computed = config::read_text(*is, "is", findings_).value_or("0");
+        const std::string fault =
+            lasting_fault([&](const config::Scope& scope) { return config::expand(variable.computed, scope); });
+        if (!fault.empty()) findings_.error(*is, fault, "such as {is: \"${rows * 2}\"}");
+      }
       s.finish();
     } else {
       findings_.error(value, fmt::format("variable '{}' must be a list of values, or a map", variable.name),
@@ -101,10 +108,14 @@ class SpaceReader {
 
   std::vector<std::string> set_of(const Value& list) {
     std::vector<std::string> values;
-    if (!list.is_sequence() || list.size() == 0) findings_.error(list, "a set must be a list of values");
+    if (!list.is_sequence()) findings_.error(list, "a set must be a list of values");
+    if (list.is_sequence() && list.size() == 0) findings_.error(list, "a set without values", "such as [1, 2, 4]");
     for (std::size_t i = 0; list.is_sequence() && i < list.size(); ++i) {
       std::string text = config::read_text(list[i], "value", findings_).value_or("");
-      if (std::find(values.begin(), values.end(), text) != values.end())
+      const std::optional<Ratio> number = config::parse_ratio(text);
+      if (std::any_of(values.begin(), values.end(), [&](const std::string& other) {
+            return other == text || (number && config::parse_ratio(other) == number);
+          }))
         findings_.error(list[i], fmt::format("'{}' is there already", text));
       values.push_back(std::move(text));
     }
@@ -126,7 +137,7 @@ class SpaceReader {
     const std::optional<Ratio> from = number(list[0]), to = number(list[1]);
     if (!from || !to) return std::nullopt;
     if (config::less(*to, *from)) {
-      findings_.error(list, "ends before it begins");
+      findings_.error(list, "ends before it begins", "the smaller number comes first: [from, to]");
       return std::nullopt;
     }
     return std::pair{*from, *to};
@@ -174,11 +185,13 @@ class SpaceReader {
     std::optional<config::Condition> condition = config::parse_condition(*text);
     if (!condition) {
       findings_.error(at, fmt::format("'{}' compares nothing", text->substr(0, 60)),
-                      "such as x * y <= 16; relations: <= >= < > == !=");
+                      "one comparison each, such as x * y <= 16; relations: <= >= < > == !=");
       return;
     }
     for (const std::string& side : {condition->left, condition->right})
-      if (const std::string fault = lasting_fault(side); !fault.empty())
+      if (const std::string fault =
+              lasting_fault([&](const config::Scope& scope) { return config::evaluate(side, scope); });
+          !fault.empty())
         findings_.error(at, fmt::format("'{}': {}", text->substr(0, 60), fault),
                         "such as x * y <= 16; relations: <= >= < > == !=");
     out_.space.constraints.push_back(std::move(*condition));

@@ -22,6 +22,10 @@ std::string grouped(std::uint64_t value) {
   return digits;
 }
 
+std::string point_count(double count) {
+  return count < 1e15 ? grouped(static_cast<std::uint64_t>(count)) : fmt::format("{:.3g}", count);
+}
+
 std::string byte_count(std::uint64_t bytes) {
   constexpr std::array<const char*, 5> kUnits{"B", "kB", "MB", "GB", "TB"};
   if (bytes < 1000) return fmt::format("{} B", bytes);

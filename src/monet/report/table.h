@@ -7,6 +7,7 @@ namespace monet {
 
 // Numbers as people read them.
 std::string grouped(std::uint64_t value);           // 11,689,512
+std::string point_count(double count);              // 10,000 or, where not all digits are known, 4.66e+28
 std::string byte_count(std::uint64_t bytes);        // 13.0 MB (decimal units)
 std::string byte_count(double bytes);               // of whole ones
 std::string scientific(double value);               // 3.1e-09

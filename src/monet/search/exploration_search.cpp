@@ -312,33 +312,71 @@ Explored explore_nsga2(const Exploration& exploration, const ExplorationSearchOp
   return std::move(collector.out);
 }
 
+std::string_view name(ChosenBy by) {
+  switch (by) {
+    case ChosenBy::Latency: return "latency";
+    case ChosenBy::Energy: return "energy";
+    case ChosenBy::Edp: return "edp";
+  }
+  return "";
+}
+
+namespace {
+
+double measure(const ExplorationGoal& goal, ChosenBy by, const ChipFigures& f) {
+  const double latency = goal.value(ChipObjective::Latency, f), energy = goal.value(ChipObjective::Energy, f);
+  return by == ChosenBy::Latency ? latency : by == ChosenBy::Energy ? energy : latency * energy;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> best_of(const Explored& found, const ExplorationGoal& goal, std::size_t workload,
+                                   ChosenBy by) {
+  std::vector<std::uint32_t> out;
+  std::vector<double> least;
+  for (std::uint32_t i = 0; i < found.points.size(); ++i) {
+    const ChipFigures& f = found.points[i].figures[workload];
+    if (!f.is_possible()) continue;
+    std::vector<double> figures{measure(goal, by, f)};
+    for (const double o : goal.score(f).objectives) figures.push_back(o);
+    if (out.empty() || figures < least) {
+      out.clear();
+      least = figures;
+    }
+    if (figures == least) out.push_back(i);
+  }
+  return out;
+}
+
 std::vector<Regret> regrets_of(const Explored& found, const ExplorationGoal& goal) {
   std::vector<Regret> out;
-  const auto measure = [&](const std::string& by, const ChipFigures& f) {
-    const double latency = goal.value(ChipObjective::Latency, f), energy = goal.value(ChipObjective::Energy, f);
-    return by == "latency" ? latency : by == "energy" ? energy : latency * energy;
-  };
   const std::size_t workloads = found.fronts.size();
   const auto is_goal = [&](ChipObjective o) {
     return std::find(goal.objectives.begin(), goal.objectives.end(), o) != goal.objectives.end();
   };
   const bool by_latency = is_goal(ChipObjective::Latency), by_energy = is_goal(ChipObjective::Energy);
-  for (const std::string by : {"latency", "energy", "edp"}) {
+  for (const ChosenBy by : {ChosenBy::Latency, ChosenBy::Energy, ChosenBy::Edp}) {
     // Of what is no goal, nobody has looked for the best.
-    if ((by != "energy" && !by_latency) || (by != "latency" && !by_energy)) continue;
-    std::vector<std::optional<std::uint32_t>> best(workloads);
-    for (std::uint32_t i = 0; i < found.points.size(); ++i) {
-      const TaskResult& f = found.points[i].figures;
-      if (!std::all_of(f.begin(), f.end(), [](const ChipFigures& each) { return each.is_possible(); })) continue;
-      for (std::size_t w = 0; w < workloads; ++w)
-        if (!best[w] || measure(by, f[w]) < measure(by, found.points[*best[w]].figures[w])) best[w] = i;
-    }
+    if ((by != ChosenBy::Energy && !by_latency) || (by != ChosenBy::Latency && !by_energy)) continue;
+    std::vector<std::vector<std::uint32_t>> best;
+    for (std::size_t w = 0; w < workloads; ++w) best.push_back(best_of(found, goal, w, by));
     for (std::size_t a = 0; a < workloads; ++a)
-      for (std::size_t b = 0; b < workloads; ++b)
-        if (a != b && best[a] && best[b])
-          out.push_back(
-              {a, b, by, *best[a], *best[b],
-               measure(by, found.points[*best[a]].figures[b]) / measure(by, found.points[*best[b]].figures[b])});
+      for (std::size_t b = 0; b < workloads; ++b) {
+        if (a == b) continue;
+        Regret regret{a, b, by};
+        if (!best[b].empty()) regret.best = best[b].front();
+        double least = std::numeric_limits<double>::infinity();
+        for (const std::uint32_t i : best[a]) {
+          const ChipFigures& f = found.points[i].figures[b];
+          const double used = f.is_possible() ? measure(goal, by, f) : std::numeric_limits<double>::infinity();
+          if (regret.point && used >= least) continue;
+          regret.point = i;
+          least = used;
+        }
+        if (regret.point && regret.best)
+          regret.ratio = least / measure(goal, by, found.points[*regret.best].figures[b]);
+        out.push_back(regret);
+      }
   }
   return out;
 }

@@ -73,15 +73,25 @@ Explored explore_nsga2(const Exploration& exploration, const ExplorationSearchOp
 std::vector<solve::Objectives> objectives_of(const Explored& found, const ExplorationGoal& goal, std::size_t workload);
 std::vector<solve::Objectives> common_objectives_of(const Explored& found, const ExplorationGoal& goal);
 
-// Using the chip that is best for one workload for another one.
+// What a chip is chosen by for a workload; of chips that are equally good in it, those are the best that are better in
+// the objectives of the goal, in their order. All of them where several have the same figures; none where nothing is
+// possible. In ascending order.
+enum class ChosenBy { Latency, Energy, Edp };
+std::string_view name(ChosenBy by);  // latency, energy, edp
+std::vector<std::uint32_t> best_of(const Explored& found, const ExplorationGoal& goal, std::size_t workload,
+                                   ChosenBy by);
+
+// Using the chip that is best for one workload for another one: of several, the one that is best for that.
 struct Regret {
   std::size_t chosen_for = 0, used_for = 0;  // workloads
-  std::string by{};                          // latency, energy, edp: what the chip was chosen by and is measured by
-  std::uint32_t point = 0;                   // the chip chosen
-  std::uint32_t best = 0;                    // the best one for the use
-  double ratio = 0;                          // of the measure, the chosen one over the best one
+  ChosenBy by = ChosenBy::Latency;           // what the chip was chosen by and is measured by
+  std::optional<std::uint32_t> point{};      // the chip chosen; none: nothing is possible
+  std::optional<std::uint32_t> best{};       // the best one for the use
+  // Of the measure, the chosen one over the best one; infinite where the use is not possible on the chip chosen. None
+  // without both.
+  std::optional<double> ratio{};
 };
-// Of all pairs, among points that all workloads can run on; by what are objectives (edp: if both are).
+// Of all pairs, by what are objectives (edp: if both are).
 std::vector<Regret> regrets_of(const Explored& found, const ExplorationGoal& goal);
 
 }  // namespace monet::search

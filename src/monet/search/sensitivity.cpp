@@ -132,6 +132,8 @@ class Judge {
       for (const std::uint32_t i : found_.fronts[w]) old.push_back(points[i]);
       if (const solve::FrontVolume all = solve::volume_of(now); all.volume > 0)
         outcome.hold = solve::hypervolume(old, all.reference) / all.volume;
+      else if (now.empty())
+        outcome.hold.reset();
       out.outcomes.push_back(outcome);
     }
     out.regrets = regrets_of(changed, goal_);
@@ -241,21 +243,11 @@ class Judge {
 }  // namespace
 
 BestPoints best_points(const Explored& found, const ExplorationGoal& goal, std::size_t workload) {
-  BestPoints out;
-  const auto best = [&](const auto& measure) {
-    std::optional<std::uint32_t> at;
-    for (std::uint32_t i = 0; i < found.points.size(); ++i) {
-      const ChipFigures& f = found.points[i].figures[workload];
-      if (f.is_possible() && (!at || measure(f) < measure(found.points[*at].figures[workload]))) at = i;
-    }
-    return at;
+  const auto best = [&](ChosenBy by) {
+    const std::vector<std::uint32_t> all = best_of(found, goal, workload, by);
+    return all.empty() ? std::nullopt : std::optional(all.front());
   };
-  const auto latency = [&](const ChipFigures& f) { return goal.value(ChipObjective::Latency, f); };
-  const auto energy = [&](const ChipFigures& f) { return goal.value(ChipObjective::Energy, f); };
-  out.latency = best(latency);
-  out.energy = best(energy);
-  out.edp = best([&](const ChipFigures& f) { return latency(f) * energy(f); });
-  return out;
+  return {best(ChosenBy::Latency), best(ChosenBy::Energy), best(ChosenBy::Edp)};
 }
 
 Sensitivity sensitivity(const Exploration& exploration, const Explored& found, const ExplorationGoal& goal,

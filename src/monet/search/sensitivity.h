@@ -27,10 +27,10 @@ struct SensitivityCase {
     std::size_t kept = 0;     // of the front as it was, still on it
     std::size_t entered = 0;  // new on it
     // Hypervolume of the front as it was, under the new figures, over that of the new one: what is lost by keeping it.
-    double hold = 1;
+    std::optional<double> hold = 1;  // none: nothing is possible any more
   };
-  std::vector<Outcome> outcomes{};  // by workload
-  std::vector<Regret> regrets{};
+  std::vector<Outcome> outcomes{};     // by workload
+  std::vector<Regret> regrets{};       // of the same pairs as without the change
   std::size_t run_again = 0;           // points
   std::size_t opened = 0, closed = 0;  // points that become valid, and that do so no longer
 };

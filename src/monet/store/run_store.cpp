@@ -163,7 +163,10 @@ RunStore::RunStore(const std::string& path, const std::string& question, const s
     refuse_file(path, "this is a database, but no run store", "choose another --out");
   } else if (d.ask("SELECT text FROM question") != question) {
     if (d.ask("SELECT count(*) FROM points") != "0")
-      refuse_file(path, "it holds results of another model, chip or choice of decisions", "choose another --out");
+      refuse_file(path,
+                  "it holds results of another question: a model, a file (to the byte), limits or other options that "
+                  "change results are not the same",
+                  "choose another --out");
     set_question();  // of a run that ended before its first result
   } else {
     if (d.ask("SELECT group_concat(name) FROM pragma_table_info('points')") != d.names)

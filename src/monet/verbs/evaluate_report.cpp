@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "monet/base/shell.h"
 #include "monet/report/nest.h"
 #include "monet/report/page.h"
 #include "monet/report/table.h"
@@ -202,7 +203,7 @@ std::string page(const EvaluateRun& run, const Evaluated& mode, const EvaluateRe
     options.details.emplace_back("optimizer", mode.prepared.optimizer_name);
   if (!request.plan.empty()) options.details.emplace_back("plan", request.plan);
   options.command =
-      fmt::format("monet evaluate {} --on {}{}{}", request.model.model, request.hardware,
+      fmt::format("monet evaluate {} --on {}{}{}", shell_word(request.model.model), shell_word(request.hardware),
                   mode.mode == "inference" ? " --mode inference" : "", request.fused_updates ? " --updates fused" : "");
   return page_html(mode.graph, run.chip, mode.result(), options);
 }

@@ -10,6 +10,7 @@
 
 #include "monet/base/nearest.h"
 #include "monet/base/parallel.h"
+#include "monet/base/shell.h"
 #include "monet/base/split.h"
 #include "monet/hardware/yaml.h"
 #include "monet/plan/plan_file.h"
@@ -59,6 +60,7 @@ Decisions decisions_of(const std::vector<std::string>& also) {
       refuse("--also", fmt::format("unknown value '{}'", text.substr(0, 60)),
              did_you_mean(kind, kinds, "batch=8,32, recompute=all,REGEX or fusion=4,6"));
     for (const std::string& word : split(std::string_view(text).substr(equals + 1), ',')) {
+      if (word.empty()) refuse("--also", fmt::format("{}: a value is missing", kind));
       const auto add = [&](auto& list, auto value) {
         if (std::find(list.begin(), list.end(), value) != list.end())
           refuse("--also", fmt::format("{}: {} is there twice", kind, word.substr(0, 60)));
@@ -87,8 +89,9 @@ search::ExplorationGoal goal_of(const std::string& text) {
     if (!objective)
       refuse("--objectives", fmt::format("unknown value '{}'", word.substr(0, 60)),
              "known: latency, energy, area, tdp, peak, between commas");
-    if (std::find(goal.objectives.begin(), goal.objectives.end(), *objective) == goal.objectives.end())
-      goal.objectives.push_back(*objective);
+    if (std::find(goal.objectives.begin(), goal.objectives.end(), *objective) != goal.objectives.end())
+      refuse("--objectives", fmt::format("{} is there twice", word));
+    goal.objectives.push_back(*objective);
   }
   return goal;
 }
@@ -438,7 +441,14 @@ ExploreProblem explore_problem(const ExploreRequest& request) {
   }
   std::vector<search::Workload> workloads;
   for (const std::string& model : request.models)
-    for (const std::string& mode : modes) workloads.push_back(workload_of(request, model, mode, decisions, out));
+    for (const std::string& mode : modes) try {
+        workloads.push_back(workload_of(request, model, mode, decisions, out));
+      } catch (const InputError& error) {
+        if (request.models.size() == 1) throw;
+        std::vector<Diagnostic> of_model = error.diagnostics();
+        for (Diagnostic& d : of_model) d.message = fmt::format("{}, {}: {}", model, mode, d.message);
+        throw InputError(std::move(of_model));
+      }
   out.exploration = std::make_unique<search::Exploration>(
       *out.family, std::move(workloads), std::move(axes), *out.cache,
       search::ExplorationOptions{
@@ -535,15 +545,12 @@ std::string flags_of(const ExploreRun& run, const Candidate& candidate, const st
   const hardware::LoadOptions options = run.problem.family->options(exploration.point(candidate));
   std::string out;
   for (const auto* list : {&options.parameters, &options.fields})
-    for (const auto& [name, value] : *list) {
-      const bool is_plain = value.find_first_of(" '\"$;&|<>(){}*?") == std::string::npos;
-      out += is_plain ? fmt::format(" --set {}={}", name, value) : fmt::format(" --set '{}={}'", name, value);
-    }
+    for (const auto& [name, value] : *list) out += " --set " + shell_word(fmt::format("{}={}", name, value));
   const std::vector<std::string> ways = exploration.ways(candidate);
   for (std::size_t a = 0; a < ways.size(); ++a) {
     const std::string& kind = exploration.axes()[a].name;
     if (kind == "batch") out += " --batch " + ways[a];
-    if (kind == "recompute" && ways[a] != "none" && mode != "inference") out += " --recompute '" + ways[a] + "'";
+    if (kind == "recompute" && ways[a] != "none" && mode != "inference") out += " --recompute " + shell_word(ways[a]);
   }
   return out;
 }

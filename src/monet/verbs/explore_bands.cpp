@@ -27,10 +27,10 @@ std::vector<std::string> band_lines(const std::vector<ErrorBand>& bands, const E
 }
 
 std::string lead_text(const LatencyLead& lead, const std::string& workload) {
-  std::string out = lead.ratio > 1
-                        ? fmt::format("{}: point {} has the least latency, point {} {:.2g} % more", workload, lead.best,
-                                      lead.next, 100 * (lead.ratio - 1))
-                        : fmt::format("{}: points {} and {} share the least latency", workload, lead.best, lead.next);
+  std::string out = lead.ratio > 1 ? fmt::format("{}: point {} has the least latency, point {} {:.2g} % more", workload,
+                                                 lead.best, lead.next, 100 * (lead.ratio - 1))
+                                   : fmt::format("{}: {} points share the least latency, point {} among them", workload,
+                                                 grouped(lead.shared), lead.best);
   if (lead.within == 0)
     return out + fmt::format("; the band spans a factor of {:.2f}, which is less than that", lead.span);
   return out + fmt::format("; {} of the {} other points are within the factor of {:.2f} that the band spans",
@@ -64,6 +64,8 @@ std::vector<LatencyLead> latency_leads(const search::Explored& found, const sear
                    .best = latencies[0].second,
                    .next = latencies[1].second,
                    .ratio = latencies[1].first / best,
+                   .shared = static_cast<std::size_t>(std::count_if(
+                       latencies.begin(), latencies.end(), [&](const auto& other) { return other.first == best; })),
                    .others = latencies.size() - 1,
                    .within = static_cast<std::size_t>(within),
                    .span = span});
@@ -85,9 +87,9 @@ std::string bands_text(const ExploreRun& run, const ExploreRequest& request) {
   }
   std::size_t regrets = 0, below = 0;
   for (const search::Regret& r : run.regrets) {
-    if (r.by != "latency" || by_workload[r.used_for] == nullptr) continue;
+    if (r.by != search::ChosenBy::Latency || !r.ratio || by_workload[r.used_for] == nullptr) continue;
     ++regrets;
-    below += r.ratio < by_workload[r.used_for]->span() ? 1u : 0u;
+    below += *r.ratio < by_workload[r.used_for]->span() ? 1u : 0u;
   }
   if (regrets > 0) out += fmt::format("  of {} regrets by latency, {} are below that factor\n", regrets, below);
   if (!is_open && below == 0) return out;

@@ -16,6 +16,7 @@ struct LatencyLead {
   std::size_t workload = 0;
   std::uint32_t best = 0, next = 0;
   double ratio = 1;        // the next one's latency over the best one's
+  std::size_t shared = 1;  // points that have the least latency
   std::size_t others = 0;  // points that the workload can run on, beside the best
   std::size_t within = 0;  // of them, those whose latency is less than `span` times the best one's
   double span = 1;         // of the band (ErrorBand::span)

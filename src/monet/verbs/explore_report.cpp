@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "monet/report/nest.h"
@@ -44,6 +46,9 @@ Table front_table(const ExploreRun& run, std::size_t workload, const std::vector
                        ? "latency" + each
                        : fmt::format("latency{} ({:+.0f} to {:+.0f} %)", each, 100 * band->low(), 100 * band->high()));
   header.insert(header.end(), {"energy" + each, "area mm2", "TDP W", "of peak MACs", "off-chip" + each});
+  const std::vector<ChipObjective>& objectives = run.problem.goal.objectives;
+  const bool has_peak = std::find(objectives.begin(), objectives.end(), ChipObjective::Peak) != objectives.end();
+  if (has_peak) header.emplace_back("peak memory");
   Table table(header);
   const std::size_t shown = std::min(front.size(), kFrontShown);
   for (std::size_t i = 0; i < shown; ++i) {
@@ -55,9 +60,18 @@ Table front_table(const ExploreRun& run, std::size_t workload, const std::vector
     row.insert(row.end(), {latency_text(f), energy_text(f.energy_pj / f.samples), fmt::format("{:.4g}", f.area_mm2),
                            f.latency_s > 0 ? fmt::format("{:.4g}", f.tdp_w) : "-",
                            fmt::format("{:.1f} %", 100 * f.utilisation), byte_count(f.offchip_bytes / f.samples)});
+    if (has_peak) row.push_back(byte_count(f.peak_total_bytes));
     table.row(std::move(row));
   }
   return table;
+}
+
+// "64, 128, 256"; of many those at the ends.
+std::string values_text(const std::vector<std::string>& values) {
+  constexpr std::size_t kShown = 16, kAtEachEnd = 3;
+  if (values.size() <= kShown) return fmt::format("{}", fmt::join(values, ", "));
+  return fmt::format("{}, …, {} ({} values)", fmt::join(values.begin(), values.begin() + kAtEachEnd, ", "),
+                     fmt::join(values.end() - kAtEachEnd, values.end(), ", "), grouped(values.size()));
 }
 
 // Reasons with figures in them are many: those that differ in their digits alone are one.
@@ -71,31 +85,37 @@ std::string without_digits(const std::string& reason) {
 std::string reasons_text(const ExploreRun& run) {
   struct Reason {
     std::size_t count = 0;
-    std::string example{};
+    std::string workloads{}, example{};
   };
-  std::map<std::string, Reason> reasons;
-  for (const ExploredPoint& p : run.found.points)
-    for (const ChipFigures& f : p.figures) {
-      if (f.is_possible()) continue;
-      Reason& r = reasons[without_digits(f.reason)];
-      if (r.count++ == 0) r.example = f.reason;
-    }
+  const std::vector<search::Workload>& workloads = run.problem.exploration->workloads();
+  std::map<std::string, Reason> reasons;  // of a point: for all workloads alike, or for each its own
+  const auto add = [&](const std::string& where, const std::string& reason) {
+    Reason& r = reasons[where + "\n" + without_digits(reason)];
+    if (r.count++ == 0) r = {1, where, reason};
+  };
+  for (const ExploredPoint& p : run.found.points) {
+    const bool is_chip = std::all_of(p.figures.begin(), p.figures.end(), [&](const ChipFigures& f) {
+      return !f.is_possible() && without_digits(f.reason) == without_digits(p.figures[0].reason);
+    });
+    if (is_chip && !p.figures.empty()) add("", p.figures[0].reason);
+    for (std::size_t w = 0; w < p.figures.size() && !is_chip; ++w)
+      if (!p.figures[w].is_possible()) add(" for " + workloads[w].name, p.figures[w].reason);
+  }
   std::vector<Reason> sorted;
   for (const auto& [key, r] : reasons) sorted.push_back(r);
   std::stable_sort(sorted.begin(), sorted.end(), [](const Reason& a, const Reason& b) { return a.count > b.count; });
   std::string out;
   constexpr std::size_t kShown = 5;
   for (std::size_t i = 0; i < std::min(kShown, sorted.size()); ++i)
-    out += fmt::format("  {} not possible, such as: {}\n", grouped(sorted[i].count), sorted[i].example);
+    out += fmt::format("  {} not possible{}, such as: {}\n", grouped(sorted[i].count), sorted[i].workloads,
+                       sorted[i].example);
   if (sorted.size() > kShown) out += fmt::format("  and {} other reasons\n", sorted.size() - kShown);
   return out;
 }
 
 std::string end_words(const ExploreRun& run, const ExploreRequest& request) {
   const search::Exploration& e = *run.problem.exploration;
-  std::string out =
-      fmt::format("{} of {} points", grouped(run.found.points.size()),
-                  e.size() < 1e15 ? grouped(static_cast<std::uint64_t>(e.size())) : fmt::format("{:.3g}", e.size()));
+  std::string out = fmt::format("{} of {} points", grouped(run.found.points.size()), point_count(e.size()));
   if (run.looked_up > 0) out += fmt::format(" ({} results looked up)", grouped(run.looked_up));
   if (run.found.pruned > 0) out += fmt::format(", {} left out", grouped(run.found.pruned));
   if (run.found.end == solve::Nsga2End::Stopped)
@@ -109,18 +129,25 @@ std::string end_words(const ExploreRun& run, const ExploreRequest& request) {
   return out + "\n";
 }
 
+std::string change_text(const search::SensitivityCase& c) {
+  return fmt::format("{} x {:.3g}", c.constant.name, c.factor);
+}
+void add_change(const search::SensitivityCase& c, std::string& list) {
+  list += (list.empty() ? "" : ", ") + change_text(c);
+}
+
 // "33, or 12 (pe.buffer.leakage x 0.7)": whether the best point stays the best.
 std::string winner_text(const search::Sensitivity& s, std::size_t workload,
                         std::optional<std::uint32_t> search::BestPoints::*by) {
-  const std::optional<std::uint32_t> best = s.as_it_is[workload].*by;
-  if (!best) return "none";
-  std::map<std::uint32_t, std::string> others;
+  using Best = std::optional<std::uint32_t>;  // none: nothing is possible
+  const Best best = s.as_it_is[workload].*by;
+  std::map<Best, std::string> others;
   for (const search::SensitivityCase& c : s.cases)
-    if (const auto now = c.outcomes[workload].best.*by; now && now != best)
-      others[*now] += fmt::format("{}{} x {:.2g}", others[*now].empty() ? "" : ", ", c.constant.name, c.factor);
-  std::string out = fmt::format("point {}", *best);
+    if (const Best now = c.outcomes[workload].best.*by; now != best) add_change(c, others[now]);
+  std::string out = best ? fmt::format("point {}", *best) : "none";
   if (others.empty()) return out + (s.is_complete() ? " always" : " so far");
-  for (const auto& [point, why] : others) out += fmt::format(", or {} ({})", point, why);
+  for (const auto& [point, why] : others)
+    out += fmt::format(", or {} ({})", point ? std::to_string(*point) : "none", why);
   return out;
 }
 
@@ -130,8 +157,7 @@ std::string constraints_text(const search::Sensitivity& s) {
     const auto c = std::max_element(s.cases.begin(), s.cases.end(),
                                     [&](const auto& a, const auto& b) { return a.*member < b.*member; });
     if (c == s.cases.end() || (*c).*member == 0) return "";
-    return fmt::format("  up to {} points {} ({} x {:.2g})\n", grouped((*c).*member), what, c->constant.name,
-                       c->factor);
+    return fmt::format("  up to {} points {} ({})\n", grouped((*c).*member), what, change_text(*c));
   };
   return most(&search::SensitivityCase::opened, "become valid, and are evaluated") +
          most(&search::SensitivityCase::closed, "break a constraint, and are out");
@@ -153,36 +179,49 @@ std::string sensitivity_text(const ExploreRun& run) {
                        winner_text(s, w, &search::BestPoints::edp));
     std::size_t least_kept = run.found.fronts[w].size(), most_entered = 0;
     double least_hold = 1;
-    std::string worst;
+    std::string worst, nothing;
     for (const search::SensitivityCase& c : s.cases) {
       least_kept = std::min(least_kept, c.outcomes[w].kept);
       most_entered = std::max(most_entered, c.outcomes[w].entered);
-      if (c.outcomes[w].hold < least_hold) {
-        least_hold = c.outcomes[w].hold;
-        worst = fmt::format(" ({} x {:.2g})", c.constant.name, c.factor);
+      if (!c.outcomes[w].hold && !run.found.fronts[w].empty()) add_change(c, nothing);
+      if (c.outcomes[w].hold.value_or(1) < least_hold) {
+        least_hold = *c.outcomes[w].hold;
+        worst = fmt::format(" ({})", change_text(c));
       }
     }
     out += fmt::format(
         "    its front of {}: at least {} stay on it, at most {} come in; the old one has {:.2f} % of the new one's "
-        "hypervolume or more{}\n",
-        run.found.fronts[w].size(), least_kept, most_entered, 100 * least_hold, worst);
+        "hypervolume or more{}{}\n",
+        run.found.fronts[w].size(), least_kept, most_entered, 100 * least_hold, worst,
+        nothing.empty() ? "" : fmt::format("; nothing is possible with {}", nothing));
   }
   out += constraints_text(s);
   for (std::size_t r = 0; r < run.regrets.size(); ++r) {
     const search::Regret& now = run.regrets[r];
-    double least = now.ratio, most = now.ratio;
-    for (const search::SensitivityCase& c : s.cases)
-      if (r < c.regrets.size()) {
-        least = std::min(least, c.regrets[r].ratio);
-        most = std::max(most, c.regrets[r].ratio);
-      }
-    out += fmt::format("  regret of the chip for {} in {}, by {}: {:+.1f} % ({:+.1f} to {:+.1f})\n",
-                       workloads[now.chosen_for].name, workloads[now.used_for].name, now.by, 100 * (now.ratio - 1),
-                       100 * (least - 1), 100 * (most - 1));
+    const auto is_number = [](const search::Regret& regret) { return regret.ratio && std::isfinite(*regret.ratio); };
+    double least = std::numeric_limits<double>::infinity(), most = 0;
+    std::string without;
+    const auto add = [&](double ratio) {
+      least = std::min(least, ratio);
+      most = std::max(most, ratio);
+    };
+    if (is_number(now)) add(*now.ratio);
+    for (const search::SensitivityCase& c : s.cases) {
+      if (is_number(c.regrets[r])) add(*c.regrets[r].ratio);
+      if (!is_number(c.regrets[r]) && is_number(now)) add_change(c, without);
+    }
+    if (most == 0) continue;  // never possible
+    out += fmt::format("  regret of the chip for {} in {}, by {}: {} ({:+.1f} to {:+.1f}{})\n",
+                       workloads[now.chosen_for].name, workloads[now.used_for].name, name(now.by),
+                       is_number(now) ? fmt::format("{:+.1f} %", 100 * (*now.ratio - 1)) : "not possible",
+                       100 * (least - 1), 100 * (most - 1),
+                       without.empty() ? "" : fmt::format("; not possible with {}", without));
   }
   out += "  latency hangs on none of them but efficiencies of bursts: its own error is the band below\n";
   return out;
 }
+
+Json ratio_json(const search::Regret& r) { return r.ratio && std::isfinite(*r.ratio) ? Json(*r.ratio) : Json(); }
 
 Json sensitivity_json(const ExploreRun& run) {
   const search::Sensitivity& s = *run.sensitivity;
@@ -202,8 +241,8 @@ Json sensitivity_json(const ExploreRun& run) {
                         .set("best", best_json(c.outcomes[w].best))
                         .set("front_kept", c.outcomes[w].kept)
                         .set("front_entered", c.outcomes[w].entered)
-                        .set("hypervolume_held", c.outcomes[w].hold));
-    for (const search::Regret& r : c.regrets) regrets.push(r.ratio);
+                        .set("hypervolume_held", c.outcomes[w].hold ? Json(*c.outcomes[w].hold) : Json()));
+    for (const search::Regret& r : c.regrets) regrets.push(ratio_json(r));
     cases.push(Json::object()
                    .set("constant", c.constant.name)
                    .set("provenance", hardware::name(c.constant.provenance))
@@ -252,10 +291,17 @@ std::string text(const ExploreRun& run, const ExploreRequest& request) {
   if (e.workloads().size() > 1) {
     out += fmt::format("\nall together: {} points on the common front\n", grouped(run.found.common.size()));
     Table table({"the chip best for", "by", "point", "used for", "costs", "instead of point"});
-    for (const search::Regret& r : run.regrets)
-      table.row({e.workloads()[r.chosen_for].name, r.by, std::to_string(r.point), e.workloads()[r.used_for].name,
-                 fmt::format("{:+.1f} % {}", 100 * (r.ratio - 1), r.by), std::to_string(r.best)});
-    if (!run.regrets.empty()) out += table.text("  ");
+    bool is_any = false;
+    for (const search::Regret& r : run.regrets) {
+      if (!r.point) continue;
+      is_any = true;
+      const std::string& used_for = e.workloads()[r.used_for].name;
+      table.row({e.workloads()[r.chosen_for].name, std::string(name(r.by)), std::to_string(*r.point), used_for,
+                 r.ratio && std::isfinite(*r.ratio) ? fmt::format("{:+.1f} % {}", 100 * (*r.ratio - 1), name(r.by))
+                                                    : used_for + " is not possible on it",
+                 r.best ? std::to_string(*r.best) : "none"});
+    }
+    if (is_any) out += table.text("  ");
   }
   if (run.sensitivity) out += sensitivity_text(run);
   const bool is_any = std::any_of(run.found.fronts.begin(), run.found.fronts.end(),
@@ -335,10 +381,10 @@ Json json(const ExploreRun& run, const ExploreRequest& request) {
     regrets.push(Json::object()
                      .set("chosen_for", e.workloads()[r.chosen_for].name)
                      .set("used_for", e.workloads()[r.used_for].name)
-                     .set("by", r.by)
-                     .set("chosen", row(r.point, r.used_for))
-                     .set("best", row(r.best, r.used_for))
-                     .set("ratio", r.ratio));
+                     .set("by", name(r.by))
+                     .set("chosen", r.point ? Json(row(*r.point, r.used_for)) : Json())
+                     .set("best", r.best ? Json(row(*r.best, r.used_for)) : Json())
+                     .set("ratio", ratio_json(r)));
   Json objectives = Json::array();
   for (const ChipObjective o : run.problem.goal.objectives) objectives.push(std::string(search::key_name(o)));
   return Json::object()
@@ -367,18 +413,19 @@ std::string text(const SpaceCount& count, const ExploreProblem& problem) {
       space.description.empty() ? space.name + "\n" : fmt::format("{}: {}\n", space.name, space.description);
   Table table({"variable", "values"});
   for (const hardware::Variable& v : space.variables)
-    table.row({v.name, v.is_free() ? fmt::format("{}", fmt::join(v.values, ", ")) : "= " + v.computed});
+    table.row({v.name, v.is_free() ? values_text(v.values) : "= " + v.computed});
   out += table.text("  ");
   const bool is_all = static_cast<double>(count.looked_at) >= count.points;
   out += fmt::format(
-      "{} points{}, {} valid{}\n",
-      count.points < 1e15 ? grouped(static_cast<std::uint64_t>(count.points)) : fmt::format("{:.3g}", count.points),
+      "{} points{}, {} valid{}\n", point_count(count.points),
       is_all ? "" : fmt::format(", {} of them drawn at random", grouped(count.looked_at)), grouped(count.valid),
       is_all
           ? ""
           : fmt::format(" ({:.2f} %)", 100 * static_cast<double>(count.valid) / static_cast<double>(count.looked_at)));
   for (const SpaceCount::Broken& b : count.broken)
     if (b.count > 0) out += fmt::format("  {} not, by {}; {}\n", grouped(b.count), b.what, b.example);
+  if (const double all = problem.exploration->size(); all > count.points)
+    out += fmt::format("with what is decided together with the chip (--also): {} points\n", point_count(all));
   if (count.valid > 0)
     out += fmt::format("area {:.4g} to {:.4g} mm2, {}\n", count.least_area, count.most_area,
                        count.has_power ? fmt::format("TDP {:.4g} to {:.4g} W", count.least_tdp, count.most_tdp)

@@ -319,8 +319,8 @@ CheckedFile check_configuration(const std::string& path) {
   }
   if (hardware::looks_like_space(tree.root())) {
     const hardware::Family family(hardware::parse_space(bytes, path));
-    return {fmt::format("space of chips, {} variables, {:.0f} points, {} constraints", family.free().size(),
-                        family.size(), family.space().constraints.size()),
+    return {fmt::format("space of chips, {} variables, {} points, {} constraints", family.free().size(),
+                        point_count(family.size()), family.space().constraints.size()),
             {}};
   }
   if (hardware::looks_like_hardware(tree.root())) {

@@ -111,9 +111,45 @@ TEST(Space, SaysWhatIsWrongAndWhere) {
   EXPECT_NE(fault_of("variables:\n  x: [1, 1]\n").find("is there already"), std::string::npos);
   EXPECT_NE(fault_of("variables:\n  x: {set: [1], range: [1, 2]}\n").find("has one of"), std::string::npos);
   EXPECT_NE(fault_of("variables:\n  x: 4\n").find("must be a list of values"), std::string::npos);
-  const Family f = family_of("variables:\n  cores.vector.memories.locl.size: [64 KiB]\n");
-  EXPECT_NE(f.member({0}).reason.find("there is no field 'cores.vector.memories.locl.size'"), std::string::npos)
-      << f.member({0}).reason;
+  EXPECT_NE(fault_of("variables:\n  x: []\n").find("without values"), std::string::npos);
+  EXPECT_NE(fault_of("variables:\n  x: [64, 64.0]\n").find("s.yaml:5:11: error: '64.0' is there already"),
+            std::string::npos);
+  EXPECT_NE(fault_of("variables:\n  x: [64]\nconstraints: [y <= 1]\n").find("it is a parameter of the chip"),
+            std::string::npos);
+}
+
+TEST(Space, AVariableOfWhichNoValueIsOneIsRefusedWithItsPlace) {
+  const auto expect = [](const std::string& variables, const std::string& said) {
+    const std::string fault = fault_of("variables:\n  vector_lanes: [32, 64]\n" + variables);
+    EXPECT_EQ(fault.find("s.yaml:6:"), 0u) << fault;
+    EXPECT_NE(fault.find(said), std::string::npos) << fault;
+  };
+  expect("  cores.vector.memories.locl.size: [64 KiB]\n", "there is no field 'cores.vector.memories.locl.size'");
+  expect("  cores.vector.memories.local.sze: [64 KiB]\n", "did you mean 'size'?");
+  expect("  cores.vector.memories.local.size: [64 pJ, 8 pJ]\n", "'pJ' is no unit of a size");
+  expect("  cores.vector.memories.local.size: {is: \"${vector_lanes * 2}\"}\n", "has no unit");
+  expect("  x: [64 KiB, true]\n", "must be a number");
+  expect("  x: {is: \"${64 +}\"}\n", "ends too early");
+  expect("  x: {is: \"${64 / (vector_lanes - vector_lanes)}\"}\n", "division by zero");
+  expect("  x: {is: \"${64 / ((vector_lanes - 32) * (vector_lanes - 64))}\"}\n", "never has a value");
+  // Where one value will do, the others are told at their points.
+  const Family f = family_of("variables:\n  x: [0, 64 KiB, 64]\n");
+  EXPECT_FALSE(f.member({0}).hardware);
+  EXPECT_NE(f.member({1}).reason.find("must be a number"), std::string::npos);
+  EXPECT_TRUE(f.member({2}).hardware);
+  const Family g = family_of("variables:\n  vector_lanes: [32, 64]\n  x: {is: \"${64 / (vector_lanes - 32)}\"}\n");
+  EXPECT_NE(g.member({0}).reason.find("division by zero"), std::string::npos);
+  EXPECT_TRUE(g.member({1}).hardware);
+}
+
+TEST(Space, AChipThatThereIsNotIsSaidWhereItStands) {
+  try {
+    Family(parse_space("monet: space\nname: s\nchip: fusemax_mone\nvariables: {x: [64]}\n", "s.yaml"));
+    FAIL() << "there is no such chip";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("s.yaml:3:7: error: fusemax_mone: no such chip"), std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(Space, ThoseOfMonetAreAsPublished) {

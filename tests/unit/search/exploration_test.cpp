@@ -228,7 +228,7 @@ TEST_F(ExplorationTest, ConclusionsThatHangOnAConstantAreFound) {
     for (std::size_t w = 0; w < 2; ++w) {
       EXPECT_EQ(c.outcomes[w].best, little.as_it_is[w]) << c.constant.name;
       EXPECT_EQ(c.outcomes[w].kept, all.fronts[w].size());
-      EXPECT_NEAR(c.outcomes[w].hold, 1, 1e-6);
+      EXPECT_NEAR(c.outcomes[w].hold.value(), 1, 1e-6);
     }
   // With area as a goal, an area that is nearly nothing makes larger chips as good as smaller ones.
   ExplorationGoal by_area{.objectives = {ChipObjective::Area}};
@@ -237,8 +237,55 @@ TEST_F(ExplorationTest, ConclusionsThatHangOnAConstantAreFound) {
   const Explored areas = explore_grid(*exploration_, o);
   bool is_moved = false;
   for (const SensitivityCase& c : sensitivity(*exploration_, areas, by_area, 0.999, options().run, {}).cases)
-    is_moved = is_moved || c.outcomes[0].hold < 1 || c.outcomes[0].entered > 0 || c.outcomes[0].kept < 1;
+    is_moved = is_moved || c.outcomes[0].hold.value() < 1 || c.outcomes[0].entered > 0 || c.outcomes[0].kept < 1;
   EXPECT_FALSE(is_moved) << "the smallest in everything stays the smallest";
+}
+
+// Latency and energy of two workloads; no latency: not possible.
+ExploredPoint with_figures(double latency, double energy, double other_latency, double other_energy) {
+  const auto figures = [](double s, double pj) {
+    return s > 0 ? ChipFigures{.latency_s = s, .energy_pj = pj} : ChipFigures{.reason = "no"};
+  };
+  return {.figures = {figures(latency, energy), figures(other_latency, other_energy)}};
+}
+
+TEST(Regret, OfChipsThatAreEquallyGoodTheBetterOneIsChosen) {
+  // For the first workload all but one take as long; three of them have the same energy, too.
+  Explored found{.points = {with_figures(1, 5, 2, 1), with_figures(1, 4, 9, 1), with_figures(1, 4, 6, 1),
+                            with_figures(3, 4, 1, 1), with_figures(1, 4, 8, 1)},
+                 .fronts = {{}, {}}};
+  for (const bool is_reversed : {false, true}) {
+    if (is_reversed) std::reverse(found.points.begin(), found.points.end());
+    const std::vector<std::uint32_t> best = best_of(found, {}, 0, ChosenBy::Latency);
+    EXPECT_EQ(best, (is_reversed ? std::vector<std::uint32_t>{0, 2, 3} : std::vector<std::uint32_t>{1, 2, 4}));
+    const std::vector<Regret> regrets = regrets_of(found, {});
+    ASSERT_EQ(regrets.size(), 6u);
+    EXPECT_EQ(regrets[0].chosen_for, 0u);
+    EXPECT_EQ(regrets[0].by, ChosenBy::Latency);
+    EXPECT_EQ(regrets[0].point, 2u) << "of the three, the one that is best for the other workload";
+    EXPECT_EQ(regrets[0].ratio, 6);
+    EXPECT_EQ(regrets[2].by, ChosenBy::Energy);
+    EXPECT_EQ(regrets[2].ratio, 1);
+    EXPECT_EQ(regrets[4].ratio, 6) << "by the product";
+  }
+}
+
+TEST(Regret, AChipOnWhichTheOtherIsNotPossibleIsStillTheBest) {
+  Explored found{.points = {with_figures(1, 1, 0, 0), with_figures(2, 2, 4, 4)}, .fronts = {{}, {}}};
+  for (const Regret& r : regrets_of(found, {})) {
+    EXPECT_EQ(r.best, r.used_for == 0 ? 0u : 1u);
+    EXPECT_EQ(r.point, r.chosen_for == 0 ? 0u : 1u);
+    EXPECT_EQ(std::isinf(r.ratio.value()), r.chosen_for == 0);
+  }
+  // Of chips that are as good, one on which it is possible.
+  found.points.push_back(with_figures(1, 1, 8, 8));
+  EXPECT_EQ(regrets_of(found, {})[0].point, 2u);
+  EXPECT_EQ(regrets_of(found, {})[0].ratio, 2);
+  found.points = {with_figures(1, 1, 0, 0)};
+  for (const Regret& r : regrets_of(found, {})) {
+    EXPECT_FALSE(r.ratio);
+    EXPECT_EQ(r.point.has_value(), r.chosen_for == 0);
+  }
 }
 
 // Limits that lie among the chips of the space, judged by running every point with every changed constant.
