@@ -441,7 +441,8 @@ ExploreProblem explore_problem(const ExploreRequest& request) {
   }
   std::vector<search::Workload> workloads;
   for (const std::string& model : request.models)
-    for (const std::string& mode : modes) try {
+    for (const std::string& mode : modes) {
+      try {
         workloads.push_back(workload_of(request, model, mode, decisions, out));
       } catch (const InputError& error) {
         if (request.models.size() == 1) throw;
@@ -449,6 +450,7 @@ ExploreProblem explore_problem(const ExploreRequest& request) {
         for (Diagnostic& d : of_model) d.message = fmt::format("{}, {}: {}", model, mode, d.message);
         throw InputError(std::move(of_model));
       }
+    }
   out.exploration = std::make_unique<search::Exploration>(
       *out.family, std::move(workloads), std::move(axes), *out.cache,
       search::ExplorationOptions{
