@@ -347,6 +347,7 @@ class Explore(Commands):
             self.write("bad.yaml", SPACE.replace(*change))
             self.assertIn(message, self.refused("explore", MODEL, "--space", "bad.yaml", "--batch", "4", "--also", "batch=8"))
         self.assertIn("is there twice", self.refused("explore", MODEL, MODEL, "--space", "small.yaml"))
+        self.assertIn("'x' is set twice", self.refused("evaluate", MODEL, "--on", "fusemax_monet", "--set", "x=64", "--set", "x=128"))
         self.assertIn("batch 4 is there already", self.refused("explore", MODEL, "--space", "small.yaml", "--batch", "4", "--also", "batch=4"))
         # An expression without a value at the first point has one at others.
         self.write("zero.yaml", "monet: space\nname: z\nchip: fusemax_monet\nvariables:\n  a: [0, 1, 2]\n  x: {is: \"${128 / a}\"}\n")
@@ -371,6 +372,9 @@ class Explore(Commands):
         self.assertIn("points become valid, and are evaluated",
                       self.ok("explore", MODEL, "--space", "small.yaml", "--sensitivity", "--area", "49"))
         self.assertIn("what holds if one of", self.ok("explore", MODEL, "--space", "small.yaml", "--sensitivity", "10"))
+        self.assertNotIn("which are not all", self.ok("explore", MODEL, "--space", "small.yaml", "--sensitivity"))
+        self.assertIn("among the 5 points that were evaluated, which are not all",
+                      self.ok("explore", MODEL, "--space", "small.yaml", "--sensitivity", "--strategy", "random", "--evaluations", "5"))
         self.assertIn("is not below 100 percent", self.refused("explore", MODEL, "--space", "small.yaml", "--sensitivity", "120"))
 
     def test_what_holds_is_what_runs_of_the_changed_chips_say(self):

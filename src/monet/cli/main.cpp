@@ -118,6 +118,9 @@ std::vector<std::pair<std::string, std::string>> settings_of(const std::vector<s
     const std::size_t equals = item.find('=');
     if (equals == std::string::npos || equals == 0)
       throw InputError(Diagnostic{.where = "--set", .message = fmt::format("'{}' is not name=value", item)});
+    for (const auto& [name, value] : settings)
+      if (name == item.substr(0, equals))
+        throw InputError(Diagnostic{.where = "--set", .message = fmt::format("'{}' is set twice", name)});
     settings.emplace_back(item.substr(0, equals), item.substr(equals + 1));
   }
   return settings;
@@ -221,12 +224,7 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
   chips->add_flag("--yaml", hardware_command.yaml, "print the chip as a file of MONET's own form");
   add_output_options(*chips, output);
   chips->callback([&] {
-    for (const std::string& item : settings) {
-      const std::size_t equals = item.find('=');
-      if (equals == std::string::npos || equals == 0)
-        throw InputError(Diagnostic{.where = "--set", .message = fmt::format("'{}' is not name=value", item)});
-      hardware_command.request.parameters.emplace_back(item.substr(0, equals), item.substr(equals + 1));
-    }
+    hardware_command.request.parameters = settings_of(settings);
     code = run_hardware(hardware_command, output);
   });
 

@@ -167,8 +167,11 @@ std::string sensitivity_text(const ExploreRun& run) {
   const search::Sensitivity& s = *run.sensitivity;
   const std::vector<search::Workload>& workloads = run.problem.exploration->workloads();
   std::string out =
-      fmt::format("\nwhat holds if one of {} constants that are modelled or assumed is {:.0f} % smaller or larger\n",
+      fmt::format("\nwhat holds if one of {} constants that are modelled or assumed is {:.3g} % smaller or larger\n",
                   s.constants, 100 * s.share);
+  if (static_cast<double>(run.found.points.size()) < run.problem.exploration->size())
+    out +=
+        fmt::format("  among the {} points that were evaluated, which are not all\n", grouped(run.found.points.size()));
   if (!s.is_complete())
     out +=
         fmt::format("  stopped after {} of {} cases: nothing is said of the others\n", s.cases.size(), 2 * s.constants);
