@@ -85,7 +85,10 @@ def regrets(result, chosen_for, used_for):
     for i, regret in enumerate(result["regret"]):
         if (regret["chosen_for"], regret["used_for"]) != (chosen_for, used_for):
             continue
-        by, ratios, stays = regret["by"], [regret["ratio"], *(case["regret_ratios"][i] for case in judged["cases"])], []
+        by, stays = regret["by"], []
+        ratios = [ratio for ratio in (regret["ratio"], *(case["regret_ratios"][i] for case in judged["cases"])) if ratio is not None]
+        if regret["ratio"] is None:  # not possible on the chip chosen, or on none
+            continue
         for workload in (chosen_for, used_for):
             others = sorted({f"{case['constant']} x {case['factor']:g}" for case in judged["cases"] if best(case["outcomes"], workload, by) != best(judged["as_it_is"], workload, by)})
             stays.append(f"{workload}: {'another with ' + ', '.join(others) if others else 'always the same'}")

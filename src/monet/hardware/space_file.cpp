@@ -1,8 +1,8 @@
 // Files of spaces, and those that come with MONET.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "monet/base/config_section.h"
 #include "monet/base/file.h"
@@ -108,14 +108,13 @@ class SpaceReader {
 
   std::vector<std::string> set_of(const Value& list) {
     std::vector<std::string> values;
+    std::set<std::string> known;  // numbers as such: 64 and 64.0 are one
     if (!list.is_sequence()) findings_.error(list, "a set must be a list of values");
     if (list.is_sequence() && list.size() == 0) findings_.error(list, "a set without values", "such as [1, 2, 4]");
     for (std::size_t i = 0; list.is_sequence() && i < list.size(); ++i) {
       std::string text = config::read_text(list[i], "value", findings_).value_or("");
       const std::optional<Ratio> number = config::parse_ratio(text);
-      if (std::any_of(values.begin(), values.end(), [&](const std::string& other) {
-            return other == text || (number && config::parse_ratio(other) == number);
-          }))
+      if (!known.insert(number ? config::to_string(*number) : text).second)
         findings_.error(list[i], fmt::format("'{}' is there already", text));
       values.push_back(std::move(text));
     }
