@@ -373,8 +373,7 @@ std::vector<Regret> regrets_of(const Explored& found, const ExplorationGoal& goa
           regret.point = i;
           least = used;
         }
-        if (regret.point && regret.best)
-          regret.ratio = least / measure(goal, by, found.points[*regret.best].figures[b]);
+        if (std::isfinite(least)) regret.ratio = least / measure(goal, by, found.points[*regret.best].figures[b]);
         out.push_back(regret);
       }
   }

@@ -87,9 +87,7 @@ struct Regret {
   ChosenBy by = ChosenBy::Latency;           // what the chip was chosen by and is measured by
   std::optional<std::uint32_t> point{};      // the chip chosen; none: nothing is possible
   std::optional<std::uint32_t> best{};       // the best one for the use
-  // Of the measure, the chosen one over the best one; infinite where the use is not possible on the chip chosen. None
-  // without both.
-  std::optional<double> ratio{};
+  std::optional<double> ratio{};  // of the measure, the chosen one over the best one; none: not possible on the former
 };
 // Of all pairs, by what are objectives (edp: if both are).
 std::vector<Regret> regrets_of(const Explored& found, const ExplorationGoal& goal);

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 
@@ -201,30 +200,30 @@ std::string sensitivity_text(const ExploreRun& run) {
   out += constraints_text(s);
   for (std::size_t r = 0; r < run.regrets.size(); ++r) {
     const search::Regret& now = run.regrets[r];
-    const auto is_number = [](const search::Regret& regret) { return regret.ratio && std::isfinite(*regret.ratio); };
     double least = std::numeric_limits<double>::infinity(), most = 0;
     std::string without;
     const auto add = [&](double ratio) {
       least = std::min(least, ratio);
       most = std::max(most, ratio);
     };
-    if (is_number(now)) add(*now.ratio);
+    if (now.ratio) add(*now.ratio);
     for (const search::SensitivityCase& c : s.cases) {
-      if (is_number(c.regrets[r])) add(*c.regrets[r].ratio);
-      if (!is_number(c.regrets[r]) && is_number(now)) add_change(c, without);
+      if (c.regrets[r].ratio)
+        add(*c.regrets[r].ratio);
+      else if (now.ratio)
+        add_change(c, without);
     }
     if (most == 0) continue;  // never possible
     out += fmt::format("  regret of the chip for {} in {}, by {}: {} ({:+.1f} to {:+.1f}{})\n",
                        workloads[now.chosen_for].name, workloads[now.used_for].name, name(now.by),
-                       is_number(now) ? fmt::format("{:+.1f} %", 100 * (*now.ratio - 1)) : "not possible",
-                       100 * (least - 1), 100 * (most - 1),
-                       without.empty() ? "" : fmt::format("; not possible with {}", without));
+                       now.ratio ? fmt::format("{:+.1f} %", 100 * (*now.ratio - 1)) : "not possible", 100 * (least - 1),
+                       100 * (most - 1), without.empty() ? "" : fmt::format("; not possible with {}", without));
   }
   out += "  latency hangs on none of them but efficiencies of bursts: its own error is the band below\n";
   return out;
 }
 
-Json ratio_json(const search::Regret& r) { return r.ratio && std::isfinite(*r.ratio) ? Json(*r.ratio) : Json(); }
+Json ratio_json(const search::Regret& r) { return r.ratio ? Json(*r.ratio) : Json(); }
 
 Json sensitivity_json(const ExploreRun& run) {
   const search::Sensitivity& s = *run.sensitivity;
@@ -300,8 +299,8 @@ std::string text(const ExploreRun& run, const ExploreRequest& request) {
       is_any = true;
       const std::string& used_for = e.workloads()[r.used_for].name;
       table.row({e.workloads()[r.chosen_for].name, std::string(name(r.by)), std::to_string(*r.point), used_for,
-                 r.ratio && std::isfinite(*r.ratio) ? fmt::format("{:+.1f} % {}", 100 * (*r.ratio - 1), name(r.by))
-                                                    : used_for + " is not possible on it",
+                 r.ratio ? fmt::format("{:+.1f} % {}", 100 * (*r.ratio - 1), name(r.by))
+                         : used_for + " is not possible on it",
                  r.best ? std::to_string(*r.best) : "none"});
     }
     if (is_any) out += table.text("  ");

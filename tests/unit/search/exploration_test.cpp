@@ -275,7 +275,7 @@ TEST(Regret, AChipOnWhichTheOtherIsNotPossibleIsStillTheBest) {
   for (const Regret& r : regrets_of(found, {})) {
     EXPECT_EQ(r.best, r.used_for == 0 ? 0u : 1u);
     EXPECT_EQ(r.point, r.chosen_for == 0 ? 0u : 1u);
-    EXPECT_EQ(std::isinf(r.ratio.value()), r.chosen_for == 0);
+    EXPECT_EQ(r.ratio.has_value(), r.chosen_for == 1);
   }
   // Of chips that are as good, one on which it is possible.
   found.points.push_back(with_figures(1, 1, 8, 8));
