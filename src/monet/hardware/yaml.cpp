@@ -188,7 +188,8 @@ class MonetReader {
     return pairs;
   }
 
-  // Each core with its neighbours to the right and below, in rows of so many columns; the last row may be shorter.
+  // Each core with its neighbours to the right and below, in rows of so many columns; the last row may be shorter. A full
+  // mesh is numbered along its shorter side: its mirror image is the same chip.
   std::vector<std::vector<CoreId>> mesh_named(const Value& at, Section& s) {
     std::vector<std::vector<CoreId>> pairs;
     const Repeated* all = repeated_named(at);
@@ -203,7 +204,8 @@ class MonetReader {
     const std::optional<std::int64_t> columns =
         s.require_integer("columns", {.least = 1, .most = static_cast<std::int64_t>(kMostCores)});
     if (all == nullptr || !columns) return pairs;
-    const auto width = static_cast<std::size_t>(*columns);
+    auto width = static_cast<std::size_t>(*columns);
+    if (all->count % width == 0) width = std::min(width, all->count / width);
     const auto id = [&](std::size_t k) { return CoreId{static_cast<std::uint32_t>(all->first + k)}; };
     for (std::size_t k = 0; k < all->count; ++k) {
       if (k % width + 1 < width && k + 1 < all->count) pairs.push_back({id(k), id(k + 1)});

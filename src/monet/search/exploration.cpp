@@ -8,7 +8,9 @@
 #include "monet/base/diagnostic.h"
 #include "monet/base/parallel.h"
 #include "monet/base/rng.h"
+#include "monet/base/sha256.h"
 #include "monet/hardware/constants.h"
+#include "monet/hardware/yaml.h"
 #include "monet/plan/lanes.h"
 #include "monet/search/fusion.h"
 
@@ -187,14 +189,19 @@ ChipFigures Exploration::figures(const hardware::Member& member, const plan::Chi
   return out;
 }
 
-Exploration::Made Exploration::make(const Candidate& candidate, const ChangedConstant& changed) const {
+hardware::Member Exploration::member(const Candidate& candidate, const ChangedConstant& changed) const {
   const hardware::Point at = point(candidate);
-  Made out{.member = family_.made(at)};
-  if (!changed.name.empty() && out.member.hardware) {
-    hardware::scale_constant(*out.member.hardware, changed.name, changed.factor);
-    out.member.budget = hardware::budget_of(*out.member.hardware);
+  hardware::Member out = family_.made(at);
+  if (!changed.name.empty() && out.hardware) {
+    hardware::scale_constant(*out.hardware, changed.name, changed.factor);
+    out.budget = hardware::budget_of(*out.hardware);
   }
-  family_.judge(at, out.member);
+  family_.judge(at, out);
+  return out;
+}
+
+Exploration::Made Exploration::make(const Candidate& candidate, const ChangedConstant& changed) const {
+  Made out{.member = member(candidate, changed)};
   out.reason = out.member.reason;
   if (!out.member.hardware) return out;
   try {
@@ -212,6 +219,17 @@ TaskResult Exploration::run(const Task& task) const {
     out.push_back(made.chip ? figures(made.member, *made.chip, workloads_[w], task.candidate)
                             : ChipFigures{.reason = made.reason});
   return out;
+}
+
+std::string Exploration::signature(const Task& task) const {
+  const hardware::Member made = member(task.candidate, task.changed);
+  if (!made.hardware) return {};
+  std::string all = hardware::print(*made.hardware);
+  for (std::size_t a = family_.free().size(); a < task.candidate.size(); ++a)
+    all += fmt::format(" {}", task.candidate[a]);
+  all += " on";
+  for (const std::uint8_t w : task.workloads) all += fmt::format(" {}", w);
+  return sha256_hex(all);
 }
 
 TaskResult Exploration::bounds(const Candidate& candidate) const {

@@ -95,6 +95,8 @@ class Exploration {
   std::vector<TaskResult> run(std::span<const Task> tasks, const Deadline& deadline,
                               const std::function<void(std::size_t, const TaskResult&)>& done = {}) const;
   TaskResult run(const Task& task) const;
+  // By all that decides its result: tasks of one signature have the same. Empty: there is no chip.
+  std::string signature(const Task& task) const;
 
   // The plan of a candidate whose groups are not the default ones, with all that was decided; none: by default, or
   // there is no chip.
@@ -111,6 +113,7 @@ class Exploration {
     std::optional<plan::Chip> chip{};
     std::string reason{};
   };
+  hardware::Member member(const Candidate& candidate, const ChangedConstant& changed) const;
   Made make(const Candidate& candidate, const ChangedConstant& changed = {}) const;
   ChipFigures figures(const hardware::Member& member, const plan::Chip& chip, const Workload& workload,
                       const Candidate& candidate) const;

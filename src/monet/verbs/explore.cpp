@@ -16,6 +16,7 @@
 #include "monet/plan/plan_file.h"
 #include "monet/report/sketch.h"
 #include "monet/rewrite/decompose.h"
+#include "monet/search/alike_tasks.h"
 #include "monet/solve/random.h"
 #include "monet/store/run_store.h"
 #include "monet/verbs/cost_cache.h"
@@ -255,7 +256,10 @@ class LiveView {
 class Explorer {
  public:
   Explorer(const ExploreRequest& request, ExploreProblem problem, const Workforce& workforce)
-      : request_(request), workforce_(workforce), live_(*problem.exploration, problem.goal) {
+      : request_(request),
+        workforce_(workforce),
+        live_(*problem.exploration, problem.goal),
+        alike_(*problem.exploration, request.watch.deadline, request.evaluate.threads) {
     run_.problem = std::move(problem);
   }
 
@@ -321,11 +325,13 @@ class Explorer {
       open.push_back(tasks[i]);
       places.push_back(i);
     }
-    std::vector<TaskResult> fresh = work(open, [&](std::size_t i, const TaskResult& result) {
+    const auto note = [&](std::size_t i, const TaskResult& result) {
       if (stored_) stored_->add(open[i], result);
       show(open[i], result, false);
-    });
-    for (std::size_t i = 0; i < fresh.size(); ++i) out[places[i]] = std::move(fresh[i]);
+      out[places[i]] = result;
+    };
+    run_.shared += alike_.run(
+        open, [this](std::span<const Task> first, const auto& done) { work(first, done); }, note);
     return out;
   }
 
@@ -386,6 +392,7 @@ class Explorer {
   std::unique_ptr<StoredResults> stored_;
   search::TaskRunner runner_ = [this](std::span<const Task> tasks) { return results_of(tasks); };
   ExploreRun run_;
+  search::AlikeTasks alike_;
 };
 
 }  // namespace

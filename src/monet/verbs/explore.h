@@ -69,6 +69,7 @@ struct ExploreRun {
   std::vector<search::Regret> regrets{};
   std::optional<search::Sensitivity> sensitivity{};
   std::size_t looked_up = 0;          // results that were in the store
+  std::size_t shared = 0;             // points whose chip is that of another one, which was evaluated
   std::vector<RankEffort> efforts{};  // by rank
 };
 

@@ -116,6 +116,7 @@ std::string end_words(const ExploreRun& run, const ExploreRequest& request) {
   const search::Exploration& e = *run.problem.exploration;
   std::string out = fmt::format("{} of {} points", grouped(run.found.points.size()), point_count(e.size()));
   if (run.looked_up > 0) out += fmt::format(" ({} results looked up)", grouped(run.looked_up));
+  if (run.shared > 0) out += fmt::format(", {} chips that others are, too", grouped(run.shared));
   if (run.found.pruned > 0) out += fmt::format(", {} left out", grouped(run.found.pruned));
   if (run.found.end == solve::Nsga2End::Stopped)
     out += ", stopped early";
@@ -459,7 +460,7 @@ Json options_json(const ExploreRequest& r) {
 }
 
 std::vector<std::pair<std::string, Json>> effort_json(const ExploreRun& run) {
-  if (run.efforts.empty()) return {{"mappings_searched", run.problem.cache->searched()}};
+  if (run.efforts.empty()) return {{"mappings_searched", run.problem.cache->searched()}, {"shared_points", run.shared}};
   std::uint64_t searched = 0;
   Json by_rank = Json::array();
   for (const RankEffort& e : run.efforts) {
@@ -472,7 +473,7 @@ std::vector<std::pair<std::string, Json>> effort_json(const ExploreRun& run) {
                      .set("busy_s", e.busy_s)
                      .set("idle_s", e.idle_s));
   }
-  return {{"mappings_searched", searched}, {"by_rank", std::move(by_rank)}};
+  return {{"mappings_searched", searched}, {"shared_points", run.shared}, {"by_rank", std::move(by_rank)}};
 }
 
 }  // namespace monet
