@@ -18,11 +18,14 @@ constexpr double kRoom = 0.5;            // of a store, for one tile: the next o
 constexpr double kWorthSplitting = 256;  // cycles on one core, of work worth more than one
 constexpr double kWorthTiling = 2048;    // cycles on one core, of work worth overlapping with its neighbours'
 constexpr std::int64_t kFewTiles = 4;    // of such work on one core
-constexpr std::int64_t kFewInAll = 16;   // and on all of its cores: parts on many are tiles as they are
-constexpr double kTileCycles = 64;       // what another tile costs beside its traffic: to begin, to end, to be fetched
-constexpr double kBlockCycles = 64;      // and another block: each is found, moved and given room for itself
-constexpr double kBurst = 64;            // bytes that a run of consecutive addresses wastes at its ends
-constexpr double kShortLoop = 2;         // how much dearer traffic counts where a loop becomes shorter than the array
+// Where other cores do the vector work that comes next, so many tiles on all cores are enough, but for long ones: more
+// are more to fetch and to find room for, and no faster.
+constexpr std::int64_t kFewInAll = 16;
+constexpr double kLongTile = 32768;  // cycles
+constexpr double kTileCycles = 64;   // what another tile costs beside its traffic: to begin, to end, to be fetched
+constexpr double kBlockCycles = 64;  // and another block: each is found, moved and given room for itself
+constexpr double kBurst = 64;        // bytes that a run of consecutive addresses wastes at its ends
+constexpr double kShortLoop = 2;     // how much dearer traffic counts where a loop becomes shorter than the array
 
 std::int64_t longest_part(std::int64_t size, std::int64_t parts) { return (size + parts - 1) / parts; }
 
@@ -392,8 +395,11 @@ void Defaults::choose_tiles(NodeId node, const NodeChoice* producer, NodeId prod
   };
   const double cycles = facts.operations / lanes(chip_.cores[choice.cores[0]], facts) /
                         static_cast<double>(std::max<std::size_t>(1, choice.cores.size()));
-  const std::int64_t few =
-      std::clamp<std::int64_t>(kFewInAll / static_cast<std::int64_t>(choice.cores.size()), 1, kFewTiles);
+  std::int64_t few = kFewTiles;
+  if (!chip_.cores[choice.cores[0]].core.vector)
+    few = std::clamp(std::max(kFewInAll / static_cast<std::int64_t>(choice.cores.size()),
+                              static_cast<std::int64_t>(cycles / kLongTile)),
+                     std::int64_t{1}, kFewTiles);
   while (wished.empty() && cycles > kWorthTiling && tiles() < few && halve(true, false)) {
   }
   choice.tiles.clear();

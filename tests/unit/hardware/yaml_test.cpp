@@ -1,5 +1,6 @@
 #include "monet/hardware/yaml.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -258,6 +259,30 @@ links:
   EXPECT_NE(faults(replaced(chip, "mesh: pe, columns: 2", "mesh: pe")).find("columns"), std::string::npos);
   EXPECT_NE(faults(replaced(chip, "mesh: pe", "mesh: pe, bus: all")).find("one of 'link', 'bus' and 'mesh'"),
             std::string::npos);
+}
+
+TEST(OwnForm, AMeshAndItsMirrorImageAreOneChip) {
+  const auto mesh = [](int count, int columns) {
+    return load(fmt::format(R"(monet: hardware
+name: mesh
+cores:
+  pe: {{array: {{dimensions: {{D1: 2}}}}, memories: {{buffer: {{size: 1 KiB, holds: all, bits_per_cycle: 8}}}}, count: {}}}
+  io: {{memories: {{dram: {{kind: dram, size: 1 MiB, holds: all, bits_per_cycle: 8}}}}}}
+offchip: io
+links: [{{mesh: pe, columns: {}, bits_per_cycle: 8}}, {{bus: all, bits_per_cycle: 8}}]
+)",
+                            count, columns))
+        .hardware;
+  };
+  EXPECT_EQ(mesh(6, 2), mesh(6, 3));
+  EXPECT_EQ(mesh(4, 1), mesh(4, 4));
+  EXPECT_NE(mesh(4, 1), mesh(4, 2));
+  // 0 1 / 2 3 / 4 5: seven links and the bus.
+  EXPECT_EQ(mesh(6, 3).links.size(), 8u);
+  EXPECT_EQ(mesh(6, 3).links[1].cores, (std::vector<CoreId>{CoreId{0}, CoreId{2}}));
+  // One with a shorter last row has no mirror image of the same kind: 0 1 2 / 3 4.
+  EXPECT_EQ(mesh(5, 3).links.size(), 6u);
+  EXPECT_NE(mesh(5, 3), mesh(5, 2));
 }
 
 }  // namespace

@@ -184,6 +184,28 @@ struct Decisions {
   }
 };
 
+// Where others do the vector work that comes next, work on many cores is in parts as it is, if it does not take long.
+TEST(Defaults, ManyCoresHaveFewTilesEach) {
+  struct Case {
+    const char *chip, *x_pes;
+    std::int64_t batch, tiles;
+  };
+  // 115,605,504 multiply-adds a sample; edge_tpu_hda has x_pes times 4 cores of 256 lanes. Cores of ascend_910 have
+  // vector units of their own.
+  for (const Case& c :
+       {Case{"edge_tpu_hda", "1", 1, 4}, Case{"edge_tpu_hda", "2", 1, 2}, Case{"edge_tpu_hda", "4", 1, 1},
+        Case{"edge_tpu_hda", "4", 2, 1}, Case{"edge_tpu_hda", "4", 8, 4}, Case{"ascend_910", "", 32, 4}}) {
+    SCOPED_TRACE(std::string(c.chip) + " " + c.x_pes + " " + std::to_string(c.batch));
+    hardware::LoadOptions options;
+    if (*c.x_pes != 0) options.parameters = {{"x_pes", c.x_pes}};
+    const Decisions d{.graph = training("resnet18", c.batch),
+                      .chip = chip_of(hardware::find_hardware(c.chip, options).hardware)};
+    std::int64_t count = 1;
+    for (const LoopSplit& split : d.decided.nodes[d.at("layer3.0.conv2")].tiles) count *= split.parts;
+    EXPECT_EQ(count, c.tiles);
+  }
+}
+
 // A table is neither fetched for a few of its rows nor is its gradient cut into columns, and what updates it goes along
 // with the gradient.
 TEST(Defaults, EmbeddingsAreCutIntoRows) {

@@ -7,6 +7,7 @@
 
 #include "monet/models/catalogue.h"
 #include "monet/rewrite/decompose.h"
+#include "monet/search/alike_tasks.h"
 #include "monet/search/sensitivity.h"
 #include "monet/training/train.h"
 
@@ -370,6 +371,62 @@ TEST_F(ExplorationTest, LimitsAreJudgedWithTheChangedConstant) {
     EXPECT_GT(opened[kind], 0u);
     EXPECT_GT(closed[kind], 0u);
   }
+}
+
+// Sides of a mesh make the same chip as when they are exchanged.
+TEST(AlikeTasks, AreRunOnceAndTold) {
+  const hardware::Family family(hardware::parse_space(R"(monet: space
+name: mirrored
+chip: edge_tpu_hda
+variables:
+  x_pes: [1, 2, 4]
+  y_pes: [1, 2, 4]
+constraints:
+  - 10 * x_pes + y_pes != 42
+)",
+                                                      "mirrored.yaml"));
+  cost::Cache cache;
+  const Graph forward = build_model("mlp:in=32,hidden=48,layers=1,classes=8", 4);
+  const auto exploration_of = [&] {
+    std::vector<Workload> workloads;
+    workloads.push_back({.name = "inference"});
+    workloads.back().variants.push_back(std::make_unique<Subject>(decompose(forward, {})));
+    workloads.back().samples = {4};
+    return Exploration(family, std::move(workloads), {}, cache, {.threads = 2});
+  };
+  const Exploration exploration = exploration_of();
+  std::vector<Task> tasks;
+  for (std::uint16_t y = 0; y < 3; ++y)
+    for (std::uint16_t x = 0; x < 3; ++x) tasks.push_back({.candidate = {x, y}, .workloads = {0}});
+  const std::vector<TaskResult> alone = exploration.run(tasks, {});
+  AlikeTasks alike(exploration, {}, 2);
+  std::vector<TaskResult> told(tasks.size());
+  std::size_t worked_on = 0;
+  const AlikeTasks::Work work = [&](std::span<const Task> some, const AlikeTasks::Done& done) {
+    worked_on += some.size();
+    const std::vector<TaskResult> results = exploration.run(some, {});
+    for (std::size_t i = results.size(); i-- > 0;) done(i, results[i]);
+  };
+  const auto note = [&](std::size_t i, const TaskResult& result) { told[i] = result; };
+  // 1 x 2 is 2 x 1, 1 x 4 is 4 x 1; 4 x 2 is not valid, and 2 x 4 has nobody.
+  EXPECT_EQ(alike.run(tasks, work, note), 2u);
+  EXPECT_EQ(worked_on, 7u);
+  EXPECT_EQ(told, alone);
+  EXPECT_FALSE(told[5][0].is_possible());
+  EXPECT_EQ(told[1], told[3]);
+  // What was worked out is known; what has no chip is asked again.
+  told.assign(tasks.size(), {});
+  EXPECT_EQ(alike.run(tasks, work, note), 8u);
+  EXPECT_EQ(worked_on, 8u);
+  EXPECT_EQ(told, alone);
+  // Another constant makes other chips; other workloads are other tasks.
+  Task changed = tasks[1];
+  changed.changed = {hardware::uncertain_constants(*family.member({1, 0}).hardware).front().name, 1.3};
+  EXPECT_NE(exploration.signature(changed), exploration.signature(tasks[1]));
+  EXPECT_EQ(exploration.signature(tasks[3]), exploration.signature(tasks[1]));
+  Task other = tasks[1];
+  other.workloads = {};
+  EXPECT_NE(exploration.signature(other), exploration.signature(tasks[1]));
 }
 
 }  // namespace
