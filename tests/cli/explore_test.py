@@ -558,6 +558,23 @@ class Explore(Commands):
         self.assertEqual(1, run.returncode)
         self.assertIn("not possible, such as: tdp_w <= 0.001", run.stdout.decode())
 
+    def test_points_that_are_the_same_chip_are_evaluated_once(self):
+        (self.folder / "mirrored.yaml").write_text(
+            "monet: space\nname: mirrored\nchip: edge_tpu_hda\nvariables:\n  x_pes: [1, 2, 3]\n  y_pes: [1, 2, 3]\n")
+        found = json.loads(self.ok("explore", MODEL, "--space", "mirrored.yaml", "--json"))
+        self.assertEqual(3, found["run"]["shared_points"])
+        figures = {}
+        for p in found["result"]["points"]:
+            sides = (int(p["decision"]["x_pes"]), int(p["decision"]["y_pes"]))
+            figures.setdefault(tuple(sorted(sides)), []).append((p["workload"], p["latency_cycles"], p["energy_pj"]))
+            if sides in ((3, 1), (2, 3)):  # what nobody evaluated is what evaluate gives
+                alone = json.loads(self.ok("evaluate", MODEL, "--on", "edge_tpu_hda", "--set", f"x_pes={sides[0]}", "--set", f"y_pes={sides[1]}",
+                                           "--mode", p["workload"], "--json", *(("--updates", "fused") if p["workload"] == "training" else ())))["result"]
+                self.assertEqual((alone["latency_cycles"], alone["energy_pj"]), (p["latency_cycles"], p["energy_pj"]))
+        for same in figures.values():
+            self.assertEqual(2, len(set(same)), "training and inference")
+        self.assertIn("9 of 9 points, 3 chips that others are, too: all there are", self.ok("explore", MODEL, "--space", "mirrored.yaml"))
+
     def test_a_terminal_shows_how_it_stands_and_a_file_does_not(self):
         command = [commands_test.MONET, "explore", "resnet18:image=64", "--space", "edge_tpu", "--strategy", "quasi", "--time", "3", "--evaluations", "1000", "--threads", "1"]
         master, slave = pty.openpty()

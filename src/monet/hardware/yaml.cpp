@@ -188,8 +188,8 @@ class MonetReader {
     return pairs;
   }
 
-  // Each core with its neighbours to the right and below, in rows of so many columns; the last row may be shorter. A full
-  // mesh is numbered along its shorter side: its mirror image is the same chip.
+  // Each core with its neighbours to the right and below, in rows of so many columns; the last row may be shorter. A
+  // full mesh is numbered along its shorter side: its mirror image is the same chip.
   std::vector<std::vector<CoreId>> mesh_named(const Value& at, Section& s) {
     std::vector<std::vector<CoreId>> pairs;
     const Repeated* all = repeated_named(at);

@@ -51,12 +51,19 @@ void add_faults(std::vector<Diagnostic>& faults, std::size_t rank, const Hello& 
 struct Crew::Batch {
   std::span<const Task> tasks;
   std::uint64_t first_id;
+  const search::Claim& claim;
   std::vector<TaskResult> results{};
   std::size_t next = 0;                                      // to be given
+  bool is_claimed = false;                                   // the next one is to be
   std::set<std::size_t> open{};                              // given
   std::optional<std::pair<std::size_t, Failure>> failure{};  // the first in the order of tasks
   std::optional<std::chrono::steady_clock::time_point> halted{};
 
+  // Tasks from the next one on that is to be given.
+  std::size_t left() {
+    while (!is_claimed && next < tasks.size() && !(is_claimed = !claim || claim(next))) ++next;
+    return tasks.size() - next;
+  }
   bool is_given_out() const { return next == tasks.size() || halted || failure; }
   // An earlier task that is still open may fail, too, and its exception is the one to throw.
   bool is_settled() const { return is_given_out() && (open.empty() || (failure && *open.begin() > failure->first)); }
@@ -97,6 +104,7 @@ std::size_t Crew::hands() const {
 void Crew::give(Batch& batch, std::size_t rank) {
   Assignment one{batch.first_id + batch.next, batch.tasks[batch.next]};
   batch.open.insert(batch.next++);
+  batch.is_claimed = false;
   ++held_[rank];
   if (rank == link_.rank)
     own_->give(std::move(one));
@@ -113,9 +121,9 @@ void Crew::hand_out(Batch& batch) {
       is_given = false;
       for (std::size_t i = 0; i < link_.ranks; ++i) {
         const std::size_t r = in_reserve ? link_.ranks - 1 - i : i;  // messages take longest: the own rank last
-        const std::size_t left = batch.tasks.size() - batch.next;
-        if (left == 0 || (in_reserve && left <= last)) continue;
         if (held_[r] >= hellos_[r].threads * (in_reserve ? 2 : 1)) continue;
+        const std::size_t left = batch.left();
+        if (left == 0 || (in_reserve && left <= last)) continue;
         give(batch, r);
         is_given = true;
       }
@@ -170,8 +178,9 @@ void Crew::pass_on() {
 }
 
 std::vector<TaskResult> Crew::work(std::span<const Task> tasks, const Deadline& deadline,
-                                   const std::function<void(std::size_t, const TaskResult&)>& done) try {
-  Batch batch{.tasks = tasks, .first_id = std::exchange(next_id_, next_id_ + tasks.size())};
+                                   const std::function<void(std::size_t, const TaskResult&)>& done,
+                                   const search::Claim& claim) try {
+  Batch batch{.tasks = tasks, .first_id = std::exchange(next_id_, next_id_ + tasks.size()), .claim = claim};
   batch.results.resize(tasks.size());
   const auto begun = std::chrono::steady_clock::now();
   for (;;) {

@@ -46,10 +46,12 @@ class Crew {
   // Waits until all are ready. Throws InputError where one cannot work or has another question than this one.
   void assemble(Hello own, Post post);
 
-  // Results in the order of the tasks, none for those that were not done before the deadline. `done` is told of each as
-  // it comes. A task that fails ends it; of several, the first one's exception is thrown, as without ranks.
+  // Results in the order of the tasks, none for those that were not done before the deadline, or not claimed. `done` is
+  // told of each as it comes. A task that fails ends it; of several, the first one's exception is thrown, as without
+  // ranks.
   std::vector<search::TaskResult> work(std::span<const search::Task> tasks, const Deadline& deadline,
-                                       const std::function<void(std::size_t, const search::TaskResult&)>& done);
+                                       const std::function<void(std::size_t, const search::TaskResult&)>& done,
+                                       const search::Claim& claim = {});
 
   // Waits until all others have left, and learns what they still found.
   void dismiss();

@@ -70,11 +70,10 @@ ExploreRun explore_by(Crew& crew, ExploreRequest request) {
   ExploreProblem problem = explore_problem(request);
   warn_of_bound(request, problem);
   crew.assemble(hello_of(request), post_of(request, problem));
-  ExploreRun run = explore(request, std::move(problem),
-                           [&](std::span<const search::Task> tasks,
-                               const std::function<void(std::size_t, const search::TaskResult&)>& done) {
-                             return crew.work(tasks, request.watch.deadline, done);
-                           });
+  ExploreRun run =
+      explore(request, std::move(problem),
+              [&](std::span<const search::Task> tasks, const search::Claim& claim,
+                  const search::AlikeTasks::Done& done) { crew.work(tasks, request.watch.deadline, done, claim); });
   for (std::size_t r = 0; r < crew.efforts().size(); ++r) {
     const Hello& hello = crew.hellos()[r];
     const Effort& effort = crew.efforts()[r];

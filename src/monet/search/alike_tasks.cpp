@@ -1,41 +1,35 @@
 #include "monet/search/alike_tasks.h"
 
-#include <vector>
-
-#include "monet/base/parallel.h"
-
 namespace monet::search {
 
 std::size_t AlikeTasks::run(std::span<const Task> tasks, const Work& work, const Done& done) {
   std::vector<std::string> signatures(tasks.size());
-  parallel_for(tasks.size(), threads_, [&](std::size_t i) {
-    if (!deadline_.is_over()) signatures[i] = exploration_.signature(tasks[i]);
-  });
   std::size_t shared = 0;
-  std::vector<Task> first;
-  std::vector<std::vector<std::size_t>> alike;  // by the first of them
-  std::unordered_map<std::string_view, std::size_t> place;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const std::string& signature = signatures[i];
-    if (const auto known = known_.find(signature); known != known_.end()) {
-      done(i, known->second);
+  const auto claim = [&](std::size_t i) {
+    std::string signature = exploration_.signature(tasks[i]);
+    if (signature.empty()) return true;
+    const std::lock_guard lock(mutex_);
+    signatures[i] = std::move(signature);
+    const auto [at, is_new] = found_.try_emplace(signatures[i]);
+    if (is_new) return true;
+    if (at->second.is_there) {
+      done(i, at->second.result);
       ++shared;
-      continue;
-    }
-    const auto [at, is_new] = place.try_emplace(signature, first.size());
-    if (is_new || signature.empty()) {
-      first.push_back(tasks[i]);
-      alike.push_back({i});
     } else {
-      alike[at->second].push_back(i);
+      at->second.waiting.push_back(i);
     }
-  }
-  work(first, [&](std::size_t k, const TaskResult& result) {
-    for (const std::size_t i : alike[k]) done(i, result);
-    shared += alike[k].size() - 1;
-    if (const std::string& signature = signatures[alike[k].front()]; !signature.empty())
-      known_.emplace(signature, result);
+    return false;
+  };
+  work(tasks, claim, [&](std::size_t i, const TaskResult& result) {
+    const std::lock_guard lock(mutex_);
+    done(i, result);
+    if (signatures[i].empty()) return;
+    Found& found = found_.at(signatures[i]);
+    for (const std::size_t w : found.waiting) done(w, result);
+    shared += found.waiting.size();
+    found = {.is_there = true, .result = result};
   });
+  std::erase_if(found_, [](const auto& each) { return !each.second.is_there; });  // time was over
   return shared;
 }
 

@@ -1,10 +1,11 @@
 #pragma once
 #include <functional>
+#include <mutex>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
-#include "monet/base/watch.h"
 #include "monet/search/exploration.h"
 
 namespace monet::search {
@@ -13,21 +14,23 @@ namespace monet::search {
 // run.
 class AlikeTasks {
  public:
-  // What is referred to must stay alive.
-  AlikeTasks(const Exploration& exploration, const Deadline& deadline, std::size_t threads)
-      : exploration_(exploration), deadline_(deadline), threads_(threads) {}
+  explicit AlikeTasks(const Exploration& exploration) : exploration_(exploration) {}  // which must stay alive
 
   using Done = std::function<void(std::size_t, const TaskResult&)>;
-  using Work = std::function<void(std::span<const Task>, const Done&)>;
-  // Has `work` done those that are like none before, in this call or an earlier one, and tells `done` of every task
-  // that has a result. Gives how many were not worked on.
+  using Work = std::function<void(std::span<const Task>, const Claim&, const Done&)>;
+  // Has `work` do those that are like none before, in this call or an earlier one, and tells `done` of every task that
+  // has a result, one at a time. Gives how many of these were not worked on.
   std::size_t run(std::span<const Task> tasks, const Work& work, const Done& done);
 
  private:
+  struct Found {
+    bool is_there = false;
+    TaskResult result{};
+    std::vector<std::size_t> waiting{};  // tasks of this call
+  };
   const Exploration& exploration_;
-  Deadline deadline_;
-  std::size_t threads_;
-  std::unordered_map<std::string, TaskResult> known_;  // by signature
+  std::mutex mutex_;                              // of what follows
+  std::unordered_map<std::string, Found> found_;  // by signature
 };
 
 }  // namespace monet::search

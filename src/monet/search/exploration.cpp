@@ -254,11 +254,12 @@ TaskResult Exploration::bounds(const Candidate& candidate) const {
 }
 
 std::vector<TaskResult> Exploration::run(std::span<const Task> tasks, const Deadline& deadline,
-                                         const std::function<void(std::size_t, const TaskResult&)>& done) const {
+                                         const std::function<void(std::size_t, const TaskResult&)>& done,
+                                         const Claim& claim) const {
   std::vector<TaskResult> out(tasks.size());
   std::mutex mutex;
   parallel_for(tasks.size(), options_.threads, [&](std::size_t i) {
-    if (deadline.is_over()) return;
+    if (deadline.is_over() || (claim && !claim(i))) return;
     out[i] = run(tasks[i]);
     if (!done) return;
     const std::lock_guard lock(mutex);

@@ -67,6 +67,8 @@ struct Task {
 };
 // By task and workload; a task that was not done any more has none.
 using TaskResult = std::vector<ChipFigures>;
+// Asked once of each task, by its index, before somebody begins with it: false if nobody is to.
+using Claim = std::function<bool(std::size_t)>;
 
 struct ExplorationOptions {
   std::vector<std::uint32_t> limits{};  // another axis: fused groups of least latency under each, beside the default
@@ -90,10 +92,11 @@ class Exploration {
   std::vector<std::string> values(const Candidate& candidate) const;  // of the variables
   std::vector<std::string> ways(const Candidate& candidate) const;    // of the axes
 
-  // A task for each index; `known` says nothing of them. Stops early at the deadline. `done` is told of each as it is
-  // finished, one at a time, in any order.
+  // Stops early at the deadline. `done` is told of each as it is finished, one at a time, in any order; `claim` may be
+  // asked by several threads at once.
   std::vector<TaskResult> run(std::span<const Task> tasks, const Deadline& deadline,
-                              const std::function<void(std::size_t, const TaskResult&)>& done = {}) const;
+                              const std::function<void(std::size_t, const TaskResult&)>& done = {},
+                              const Claim& claim = {}) const;
   TaskResult run(const Task& task) const;
   // By all that decides its result: tasks of one signature have the same. Empty: there is no chip.
   std::string signature(const Task& task) const;

@@ -16,7 +16,6 @@
 #include "monet/plan/plan_file.h"
 #include "monet/report/sketch.h"
 #include "monet/rewrite/decompose.h"
-#include "monet/search/alike_tasks.h"
 #include "monet/solve/random.h"
 #include "monet/store/run_store.h"
 #include "monet/verbs/cost_cache.h"
@@ -259,8 +258,12 @@ class Explorer {
       : request_(request),
         workforce_(workforce),
         live_(*problem.exploration, problem.goal),
-        alike_(*problem.exploration, request.watch.deadline, request.evaluate.threads) {
+        alike_(*problem.exploration) {
     run_.problem = std::move(problem);
+    if (!workforce_)
+      workforce_ = [this](std::span<const Task> tasks, const search::Claim& claim, const auto& done) {
+        exploration().run(tasks, request_.watch.deadline, done, claim);
+      };
   }
 
   ExploreRun run() {
@@ -288,12 +291,6 @@ class Explorer {
                                   .message = fmt::format("it holds {} results of this question", there),
                                   .hint = "--resume goes on with them; or choose another --out"});
     for (const std::string& folder : request_.merge) stored_->store().merge(folder + "/points.sqlite");
-  }
-
-  std::vector<TaskResult> work(std::span<const Task> tasks,
-                               const std::function<void(std::size_t, const TaskResult&)>& done) {
-    if (workforce_) return workforce_(tasks, done);
-    return exploration().run(tasks, request_.watch.deadline, done);
   }
 
   // A point more. What --sensitivity runs counts by its constants.
@@ -330,8 +327,7 @@ class Explorer {
       show(open[i], result, false);
       out[places[i]] = result;
     };
-    run_.shared += alike_.run(
-        open, [this](std::span<const Task> first, const auto& done) { work(first, done); }, note);
+    run_.shared += alike_.run(open, workforce_, note);
     return out;
   }
 
@@ -387,7 +383,7 @@ class Explorer {
 
   double latency(const ChipFigures& f) const { return run_.problem.goal.value(search::ChipObjective::Latency, f); }
   const ExploreRequest& request_;
-  const Workforce& workforce_;
+  Workforce workforce_;
   LiveView live_;
   std::unique_ptr<StoredResults> stored_;
   search::TaskRunner runner_ = [this](std::span<const Task> tasks) { return results_of(tasks); };

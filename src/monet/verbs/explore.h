@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "monet/base/json.h"
+#include "monet/search/alike_tasks.h"
 #include "monet/search/sensitivity.h"
 #include "monet/verbs/evaluate.h"
 
@@ -49,9 +50,8 @@ std::string mode_of(const ExploreRequest& request, std::size_t workload);  // tr
 // Everything that a result depends on, and nothing that chooses which results there are.
 std::string question_of(const ExploreRequest& request, const ExploreProblem& problem);
 
-// Who runs tasks; `done` is to be told of each as it is finished, one at a time.
-using Workforce = std::function<std::vector<search::TaskResult>(
-    std::span<const search::Task>, const std::function<void(std::size_t, const search::TaskResult&)>&)>;
+// Who runs tasks, those that are to be; `done` is to be told of each as it is finished, one at a time.
+using Workforce = search::AlikeTasks::Work;
 
 // What a rank did; of a run in one process there is none.
 struct RankEffort {

@@ -382,5 +382,26 @@ TEST(Crew, HearsAtTheEndWhatWasFoundTooLate) {
   });
 }
 
+TEST(Crew, WhatIsNotClaimedIsGivenToNobody) {
+  for (const std::size_t ranks : {1u, 3u})
+    for (const std::size_t step : {1u, 2u, 7u, 100u}) {
+      std::vector<std::size_t> asked(50, 0);
+      Job{.ranks = ranks}.with([&](Crew& crew) {
+        std::size_t told = 0;
+        const std::vector<Task> tasks = tasks_of(asked.size());
+        const std::vector<TaskResult> results = crew.work(
+            tasks, {}, [&](std::size_t, const TaskResult&) { ++told; },
+            [&](std::size_t i) {
+              ++asked[i];
+              return i % step == step - 1;
+            });
+        for (std::size_t i = 0; i < results.size(); ++i)
+          EXPECT_EQ(results[i], i % step == step - 1 ? result_of(tasks[i]) : TaskResult{});
+        EXPECT_EQ(told, asked.size() / step);
+      });
+      EXPECT_EQ(asked, std::vector<std::size_t>(asked.size(), 1));
+    }
+}
+
 }  // namespace
 }  // namespace monet::mpi

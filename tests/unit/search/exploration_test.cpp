@@ -399,13 +399,11 @@ constraints:
   for (std::uint16_t y = 0; y < 3; ++y)
     for (std::uint16_t x = 0; x < 3; ++x) tasks.push_back({.candidate = {x, y}, .workloads = {0}});
   const std::vector<TaskResult> alone = exploration.run(tasks, {});
-  AlikeTasks alike(exploration, {}, 2);
+  AlikeTasks alike(exploration);
   std::vector<TaskResult> told(tasks.size());
   std::size_t worked_on = 0;
-  const AlikeTasks::Work work = [&](std::span<const Task> some, const AlikeTasks::Done& done) {
-    worked_on += some.size();
-    const std::vector<TaskResult> results = exploration.run(some, {});
-    for (std::size_t i = results.size(); i-- > 0;) done(i, results[i]);
+  const AlikeTasks::Work work = [&](std::span<const Task> some, const Claim& claim, const AlikeTasks::Done& done) {
+    for (const TaskResult& result : exploration.run(some, {}, done, claim)) worked_on += result.empty() ? 0 : 1;
   };
   const auto note = [&](std::size_t i, const TaskResult& result) { told[i] = result; };
   // 1 x 2 is 2 x 1, 1 x 4 is 4 x 1; 4 x 2 is not valid, and 2 x 4 has nobody.
@@ -419,14 +417,26 @@ constraints:
   EXPECT_EQ(alike.run(tasks, work, note), 8u);
   EXPECT_EQ(worked_on, 8u);
   EXPECT_EQ(told, alone);
+  // Those that wait for one that time was too short for have no result, and somebody may try again.
+  AlikeTasks other(exploration);
+  told.assign(tasks.size(), {});
+  std::size_t claimed = 0;
+  const AlikeTasks::Work none = [&](std::span<const Task> some, const Claim& claim, const AlikeTasks::Done&) {
+    for (std::size_t i = 0; i < some.size(); ++i) claimed += claim(i) ? 1 : 0;
+  };
+  EXPECT_EQ(other.run(tasks, none, note), 0u);
+  EXPECT_EQ(claimed, 7u);
+  EXPECT_EQ(told, std::vector<TaskResult>(tasks.size()));
+  EXPECT_EQ(other.run(tasks, work, note), 2u);
+  EXPECT_EQ(told, alone);
   // Another constant makes other chips; other workloads are other tasks.
   Task changed = tasks[1];
   changed.changed = {hardware::uncertain_constants(*family.member({1, 0}).hardware).front().name, 1.3};
   EXPECT_NE(exploration.signature(changed), exploration.signature(tasks[1]));
   EXPECT_EQ(exploration.signature(tasks[3]), exploration.signature(tasks[1]));
-  Task other = tasks[1];
-  other.workloads = {};
-  EXPECT_NE(exploration.signature(other), exploration.signature(tasks[1]));
+  Task fewer = tasks[1];
+  fewer.workloads = {};
+  EXPECT_NE(exploration.signature(fewer), exploration.signature(tasks[1]));
 }
 
 }  // namespace
