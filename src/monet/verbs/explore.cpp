@@ -327,7 +327,8 @@ class Explorer {
       show(open[i], result, false);
       out[places[i]] = result;
     };
-    run_.shared += alike_.run(open, workforce_, note);
+    const std::size_t shared = alike_.run(open, workforce_, note);
+    if (!open.empty() && open.front().changed.name.empty()) run_.shared += shared;  // else they are no points
     return out;
   }
 

@@ -387,14 +387,11 @@ constraints:
                                                       "mirrored.yaml"));
   cost::Cache cache;
   const Graph forward = build_model("mlp:in=32,hidden=48,layers=1,classes=8", 4);
-  const auto exploration_of = [&] {
-    std::vector<Workload> workloads;
-    workloads.push_back({.name = "inference"});
-    workloads.back().variants.push_back(std::make_unique<Subject>(decompose(forward, {})));
-    workloads.back().samples = {4};
-    return Exploration(family, std::move(workloads), {}, cache, {.threads = 2});
-  };
-  const Exploration exploration = exploration_of();
+  std::vector<Workload> workloads;
+  workloads.push_back({.name = "inference"});
+  workloads.back().variants.push_back(std::make_unique<Subject>(decompose(forward, {})));
+  workloads.back().samples = {4};
+  const Exploration exploration(family, std::move(workloads), {}, cache, {.threads = 2});
   std::vector<Task> tasks;
   for (std::uint16_t y = 0; y < 3; ++y)
     for (std::uint16_t x = 0; x < 3; ++x) tasks.push_back({.candidate = {x, y}, .workloads = {0}});
