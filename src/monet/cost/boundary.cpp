@@ -11,8 +11,8 @@ using hardware::Direction;
 // Elements of one step, by memory below which it is made.
 using Steps = std::array<double, kMaxMemories>;
 
-void add_flow(const Problem& p, const OperandProblem& o, std::size_t m, Direction direction, const Extents& inside,
-              double bits, const Extents& all, const Steps& steps, BoundaryTile& tile) {
+void add_flow(const Problem& p, const OperandProblem& o, std::size_t m, Direction direction, TileSizes& inside,
+              double bits, TileSizes& all, const Steps& steps, BoundaryTile& tile) {
   const PortRef& port = o.ports[m][static_cast<std::size_t>(direction)];
   const MemoryProblem& memory = p.memories[o.memory[m]];
   const FlowTiles tiles(p, o, m, direction, inside, bits, all);
@@ -29,9 +29,9 @@ void add_flow(const Problem& p, const OperandProblem& o, std::size_t m, Directio
   flow.word_pj = hardware::is_read(direction) ? memory.read_pj : memory.write_pj;
 }
 
-BoundaryTile make_tile(const Problem& p, const OperandProblem& o, std::size_t b, const Extents& inside,
-                       const Extents& all, const Steps& steps, bool sums) {
-  BoundaryTile tile;
+BoundaryTile make_tile(const Problem& p, const OperandProblem& o, std::size_t b, TileSizes& inside, TileSizes& all,
+                       const Steps& steps, double elements, bool sums) {
+  BoundaryTile tile{.elements = elements};
   const double bits = sums ? o.partial_bits : o.bits;
   if (o.is_output) {
     add_flow(p, o, b, Direction::WriteFromLow, inside, bits, all, steps, tile);
@@ -44,7 +44,6 @@ BoundaryTile make_tile(const Problem& p, const OperandProblem& o, std::size_t b,
     add_flow(p, o, b, Direction::ReadToLow, inside, bits, all, steps, tile);
     if (b > 0) add_flow(p, o, b - 1, Direction::WriteFromHigh, inside, bits, all, steps, tile);
   }
-  if (b > 0) tile.elements = count_tiles(p, o, inside, b, 1, 1).largest;
   return tile;
 }
 
@@ -80,7 +79,8 @@ Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, 
     size *= kind.count + 1;
     kinds.push_back(kind);
   }
-  const double once = count_tiles(p, o, all, o.memories + 1, 1, 1).elements;
+  TileSizes all_sizes(p, o, all);
+  const double once = all_sizes.count(o.memories + 1, 1, 1).elements;
   Extents one_step;
   one_step.fill(1);
   Steps steps{};
@@ -91,12 +91,17 @@ Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, 
     Extents inside;
     inside.fill(1);
     for (std::size_t k = 0; k < kinds.size(); ++k) inside[kinds[k].dimension] *= std::pow(kinds[k].factor, e[k]);
-    // The array holds one element a lane: no relevant loop is inside of it.
-    const bool fits = boundary > 0 || i == 0;
-    finished_.push_back(fits ? make_tile(p, o, boundary, inside, all, steps, false) : BoundaryTile{});
-    if (is_output_) partial_.push_back(fits ? make_tile(p, o, boundary, inside, all, steps, true) : BoundaryTile{});
-    overlap_.push_back(o.relations.empty() ? 1 : count_tiles(p, o, inside, boundary + 1, 1, 1).elements / once);
-    allowed_.push_back(fits && (boundary == 0 || held_bits(i, false) <= p.memories[memory_].size_bits));
+    TileSizes sizes(p, o, inside);
+    const double elements = boundary > 0 ? sizes.count(boundary, 1, 1).largest : 0;
+    // The array holds one element a lane: no relevant loop is inside of it. Of other tiles only those that fit are cut
+    // at; whatever is still to be cut is compared with the first.
+    allowed_.push_back(boundary == 0 ? i == 0 : elements * bits_ <= p.memories[memory_].size_bits);
+    const bool is_looked_at = allowed_.back() || i == 0;
+    const BoundaryTile held{.elements = elements};
+    finished_.push_back(is_looked_at ? make_tile(p, o, boundary, sizes, all_sizes, steps, elements, false) : held);
+    if (is_output_)
+      partial_.push_back(is_looked_at ? make_tile(p, o, boundary, sizes, all_sizes, steps, elements, true) : held);
+    overlap_.push_back(o.relations.empty() ? 1 : sizes.count(boundary + 1, 1, 1).elements / once);
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       if (e[k]++ < kinds[k].count) break;
       e[k] = 0;

@@ -242,13 +242,15 @@ void take_integer_sums(const OperandProblem& o, Nest& n, std::span<MemoryLevel> 
 // Exact numbers in place of uniform ones: tiles at the edges are smaller, and a sum is not read back before it was
 // written.
 void count_exactly(const Problem& p, const OperandProblem& o, Nest& n, std::span<MemoryLevel> levels) {
+  std::vector<TileSizes> inside;  // by level
+  for (std::size_t l = 0; l <= o.memories; ++l) inside.emplace_back(p, o, n.extents[l]);
   for (std::size_t m = 0; m < o.memories; ++m)
     for (std::size_t d = 0; d < 4; ++d) {
       Flow& f = levels[m].flows[d];
       if (f.periods == 0) continue;
       const std::size_t l = d == kReadToLow || d == kWriteFromLow ? m : m + 1;
-      const FlowCount count = FlowTiles(p, o, m, static_cast<Direction>(d), n.extents[l], f.bits, n.extents[o.memories])
-                                  .count(n.returns[l]);
+      const FlowCount count =
+          FlowTiles(p, o, m, static_cast<Direction>(d), inside[l], f.bits, inside[o.memories]).count(n.returns[l]);
       f.elements = count.largest;
       f.moved = count.moved;
       f.words = count.words;
@@ -259,7 +261,7 @@ void count_exactly(const Problem& p, const OperandProblem& o, Nest& n, std::span
       f.instant_bits = f.average_bits * (l == 0 ? 1 : n.tops[l].irrelevant);
     }
   for (std::size_t l = 1; l <= o.memories; ++l)
-    n.fractional[l] = n.integer[l] = count_tiles(p, o, n.extents[l], l, 1, 1).largest;
+    n.fractional[l] = n.integer[l] = inside[l].count(l, 1, 1).largest;
 }
 
 // Sums that are not complete when they reach a memory are kept there as such while they grow.

@@ -8,10 +8,7 @@
 namespace monet::cost {
 namespace {
 
-// How many tiles have how many elements along one axis.
-struct Size {
-  double elements = 0, times = 0;
-};
+using Size = TileSizes::Size;
 using Sizes = std::vector<Size>;
 
 void add(Sizes& sizes, double elements, double times) {
@@ -110,43 +107,39 @@ Sizes along_relation(const Problem& p, const Relation& r, double tile_a, double 
   return sizes;
 }
 
-// All tiles, or (`side_by_side`) the fullest of those that the instances of a memory take at the same time.
-Sizes sizes_of(const Problem& p, const OperandProblem& o, const Extents& temporal, std::size_t level,
-               bool side_by_side) {
-  const Extents& spatial = o.integer.extent[level];
-  const Extents& lanes = o.integer.extent[o.memories + 1];
-  const auto instances = [&](std::size_t d) { return side_by_side ? lanes[d] / spatial[d] : 1; };
-  Sizes all{{1, 1}};
-  const auto multiply = [&](const Sizes& axis) {
-    Sizes product;
-    for (const Size& x : all)
-      for (const Size& y : axis) add(product, x.elements * y.elements, x.times * y.times);
-    all = std::move(product);
-  };
-  for (const std::size_t d : o.relevant)
-    if (p.size[d] > 1 || o.stored_from[d] >= o.stored_to[d])
-      multiply(along_dimension(o.stored_from[d], o.stored_to[d], temporal[d] * spatial[d], instances(d)));
-  for (const Relation& r : o.relations)
-    multiply(along_relation(p, r, temporal[r.a] * spatial[r.a], temporal[r.b] * spatial[r.b], instances(r.a),
-                            instances(r.b)));
-  return all;
-}
-
-// Cycles that the port of one instance carries all its tiles in. Instances work in step: the fullest is waited for.
-double cycles_of(const Problem& p, const OperandProblem& o, const Extents& temporal, std::size_t level, double bits,
-                 double word_bits) {
-  double cycles = 0;
-  for (const Size& s : sizes_of(p, o, temporal, level, true))
-    cycles += std::ceil(s.elements * bits / word_bits) * s.times;
-  return cycles;
+// Every tile of the one with every tile of the other.
+void multiply(Sizes& all, const Sizes& axis) {
+  if (axis.size() == 1) {
+    for (Size& x : all) x = {x.elements * axis[0].elements, x.times * axis[0].times};
+    return;
+  }
+  Sizes product;
+  for (const Size& x : all)
+    for (const Size& y : axis) add(product, x.elements * y.elements, x.times * y.times);
+  all = std::move(product);
 }
 
 }  // namespace
 
-TileCount count_tiles(const Problem& p, const OperandProblem& o, const Extents& temporal, std::size_t level,
-                      double bits, double granule_bits) {
+const Sizes& TileSizes::sizes(std::size_t level, bool side_by_side) {
+  Sizes& all = known_[level][side_by_side ? 1 : 0];
+  if (!all.empty()) return all;
+  const Extents& spatial = o_.integer.extent[level];
+  const Extents& lanes = o_.integer.extent[o_.memories + 1];
+  const auto instances = [&](std::size_t d) { return side_by_side ? lanes[d] / spatial[d] : 1; };
+  all.push_back({1, 1});
+  for (const std::size_t d : o_.relevant)
+    if (p_.size[d] > 1 || o_.stored_from[d] >= o_.stored_to[d])
+      multiply(all, along_dimension(o_.stored_from[d], o_.stored_to[d], temporal_[d] * spatial[d], instances(d)));
+  for (const Relation& r : o_.relations)
+    multiply(all, along_relation(p_, r, temporal_[r.a] * spatial[r.a], temporal_[r.b] * spatial[r.b], instances(r.a),
+                                 instances(r.b)));
+  return all;
+}
+
+TileCount TileSizes::count(std::size_t level, double bits, double granule_bits) {
   TileCount count;
-  for (const Size& s : sizes_of(p, o, temporal, level, false)) {
+  for (const Size& s : all(level)) {
     count.largest = std::max(count.largest, s.elements);
     count.elements += s.elements * s.times;
     count.granules += std::ceil(s.elements * bits / granule_bits) * s.times;
@@ -154,19 +147,25 @@ TileCount count_tiles(const Problem& p, const OperandProblem& o, const Extents& 
   return count;
 }
 
+TileCount count_tiles(const Problem& p, const OperandProblem& o, const Extents& temporal, std::size_t level,
+                      double bits, double granule_bits) {
+  return TileSizes(p, o, temporal).count(level, bits, granule_bits);
+}
+
 FlowTiles::FlowTiles(const Problem& p, const OperandProblem& o, std::size_t m, hardware::Direction direction,
-                     const Extents& inside, double bits, const Extents& all)
+                     TileSizes& inside, double bits, TileSizes& all)
     : copies_(o.integer.copies[m + 1]) {
   const PortRef& port = o.ports[m][static_cast<std::size_t>(direction)];
-  tiles_ = count_tiles(p, o, inside, m + 1, bits, port.min_bits);
+  tiles_ = inside.count(m + 1, bits, port.min_bits);
   const bool reads_sums =
       o.is_output && (direction == hardware::Direction::ReadToLow || direction == hardware::Direction::WriteFromHigh);
   if (reads_sums && !p.starts_from_stored)
-    first_ = o.relations.empty() ? tiles_.elements : count_tiles(p, o, all, m + 1, 1, 1).elements;
+    first_ = o.relations.empty() ? tiles_.elements : all.count(m + 1, 1, 1).elements;
   min_bits_ = port.min_bits;
   max_bits_ = port.max_bits;
   busy_ = std::ceil(tiles_.largest * bits / port.max_bits);
-  cycles_ = cycles_of(p, o, inside, m + 1, bits, port.max_bits);
+  // Instances work in step: the fullest is waited for.
+  for (const Size& s : inside.side_by_side(m + 1)) cycles_ += std::ceil(s.elements * bits / port.max_bits) * s.times;
 }
 
 FlowCount FlowTiles::count(double returns) const {

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <vector>
 
 #include "monet/cost/problem.h"
 
@@ -15,8 +16,31 @@ struct TileCount {
   double granules = 0;  // Σ ceil(elements · bits / granule_bits) over all tiles
 };
 
-// All tiles of an operand: `temporal` are the extents of the loops inside, spatial loops below `level` come on top; one
-// tile for each position of the relevant loops outside.
+// How many tiles of an operand have how many elements: `temporal` are the extents of the loops inside, spatial loops
+// below a level come on top; one tile for each position of the relevant loops outside. Each level is gone through once,
+// whoever asks for it.
+class TileSizes {
+ public:
+  struct Size {
+    double elements = 0, times = 0;
+  };
+  TileSizes(const Problem& p, const OperandProblem& o, const Extents& temporal) : p_(p), o_(o), temporal_(temporal) {}
+
+  const std::vector<Size>& all(std::size_t level) { return sizes(level, false); }
+  // The fullest of those that the instances of a memory take at the same time.
+  const std::vector<Size>& side_by_side(std::size_t level) { return sizes(level, true); }
+  TileCount count(std::size_t level, double bits, double granule_bits);
+
+ private:
+  const std::vector<Size>& sizes(std::size_t level, bool side_by_side);
+
+  const Problem& p_;
+  const OperandProblem& o_;
+  const Extents& temporal_;
+  std::array<std::array<std::vector<Size>, 2>, kMaxLevels + 1> known_{};  // empty: nobody has asked
+};
+
+// Of one level, asked once.
 TileCount count_tiles(const Problem& p, const OperandProblem& o, const Extents& temporal, std::size_t level,
                       double bits, double granule_bits);
 
@@ -35,8 +59,8 @@ struct FlowCount {
 // windows overlap, first times are told apart by element (`all` are the extents of all loops).
 class FlowTiles {
  public:
-  FlowTiles(const Problem& p, const OperandProblem& o, std::size_t m, hardware::Direction direction,
-            const Extents& inside, double bits, const Extents& all);
+  FlowTiles(const Problem& p, const OperandProblem& o, std::size_t m, hardware::Direction direction, TileSizes& inside,
+            double bits, TileSizes& all);
   FlowCount count(double returns) const;
 
  private:
