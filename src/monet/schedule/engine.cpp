@@ -57,6 +57,9 @@ Engine::Engine(const Problem& p)
   out_.tiles.reserve(p.tiles.size());
   out_.use_stays.reserve(p.uses.size());
   out_.flow_stays.reserve(p.flows.size());
+  out_.transfers.reserve(p.uses.size());
+  out_.stays.reserve(p.uses.size());
+  pieces_.reserve(p.uses.size());
 }
 
 bool Engine::put_sources_home() {

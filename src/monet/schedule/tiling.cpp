@@ -250,9 +250,8 @@ class Tiler {
   // Most tiles are like one before, of this node or of another one.
   std::uint32_t kind_of(NodeId id, const Cut& part, std::uint32_t core, bool adds, bool leaves) {
     const Node& node = graph_[id];
-    Shaped shaped{.op = part.op, .core = core, .adds = adds, .leaves = leaves};
     const std::array<bool, 3> lanes = has_lanes_ ? lane_slots(id, core) : std::array<bool, 3>{};
-    std::vector<std::int64_t>& extents = shaped.extents;
+    std::vector<std::int64_t>& extents = extents_;
     extents = {lanes[0], lanes[1], lanes[2]};
     const auto add = [&](const std::vector<TensorId>& tensors, const std::vector<std::optional<Region>>& regions) {
       for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -274,7 +273,7 @@ class Tiler {
     std::vector<Shaped>& alike = shapes_[hash];
     for (const Shaped& known : alike)
       if (known.core == core && known.adds == adds && known.leaves == leaves && known.extents == extents &&
-          known.op == shaped.op)
+          known.op == part.op)
         return known.kind;
     const Graph tile = alone(graph_, graph_[id], part);
     work::Work work = lower(tile, tile.nodes[0]);
@@ -285,8 +284,8 @@ class Tiler {
         vector->reads.push_back(write);
         vector->functions.push_back({work::ElementFunction::Add, write.elements});
       }
-    const std::uint32_t kind = shaped.kind = kinds_.find(core, work, adds, leaves, lanes);
-    if (remembered_++ < kRememberedShapes) alike.push_back(std::move(shaped));
+    const std::uint32_t kind = kinds_.find(core, work, adds, leaves, lanes);
+    if (remembered_++ < kRememberedShapes) alike.push_back({part.op, core, adds, leaves, extents, kind});
     return kind;
   }
 
@@ -569,6 +568,7 @@ class Tiler {
   bool has_lanes_ = false;                                         // any of them
   std::unordered_map<std::uint64_t, std::vector<Shaped>> shapes_;  // by hash
   std::size_t remembered_ = 0;
+  std::vector<std::int64_t> extents_;  // of kind_of, kept for its memory
   std::vector<Place> results_;
 };
 
