@@ -232,7 +232,7 @@ class Explore(Commands):
     def test_another_fusion_than_the_default_has_its_plan(self):
         """What is printed as one point alone gives its figures, flags of the model and plan included."""
         model = "mlp:in=256,hidden=256,layers=4,classes=8"
-        command = ("explore", model, "--space", "small.yaml", "--batch", "64", "--optimizer", "adam", "--precision", "bf16",
+        command = ("explore", model, "--space", "small.yaml", "--batch", "8", "--optimizer", "adam", "--precision", "bf16",
                    "--also", "fusion=8", "--also", "recompute=all", "--strategy", "random", "--evaluations", "60")
         text = self.ok(*command, "--out", "run")
         alone = shlex.split(text[text.index("one of them alone: monet ") + 25:].splitlines()[0])
@@ -249,7 +249,7 @@ class Explore(Commands):
                     continue
                 planned += 1
                 recompute = [] if point["decision"]["recompute"] == "none" or front["workload"] == "inference" else ["--recompute", point["decision"]["recompute"]]
-                again = self.result("evaluate", model, "--on", f"run/chips/{at // 2}.yaml", "--mode", front["workload"], "--batch", "64",
+                again = self.result("evaluate", model, "--on", f"run/chips/{at // 2}.yaml", "--mode", front["workload"], "--batch", "8",
                                     "--optimizer", "adam", "--precision", "bf16", "--updates", "fused", *recompute,
                                     "--plan", f"run/chips/{name}")
                 for key in ("latency_cycles", "latency_s", "energy_pj", "peak_total_bytes"):

@@ -178,7 +178,7 @@ Network random_network(Draw& draw) {
   network.fuses_updates = draw.below(3) == 0;
   if (network.fuses_updates) network.words += " updates fused";
   network.graph = decompose(std::move(network.graph), {.fused_updates = network.fuses_updates});
-  // Gradients that an update makes of others for itself alone are in its workspace.
+  // Gradients that an update makes of others for itself alone are no tensors.
   if (network.fuses_updates)
     std::erase_if(network.gradients,
                   [&](const std::string& name) { return tensor_named(network.graph, name) == kNoTensor; });

@@ -260,8 +260,7 @@ void count_exactly(const Problem& p, const OperandProblem& o, Nest& n, std::span
       f.average_bits = f.elements * f.bits / f.period;
       f.instant_bits = f.average_bits * (l == 0 ? 1 : n.tops[l].irrelevant);
     }
-  for (std::size_t l = 1; l <= o.memories; ++l)
-    n.fractional[l] = n.integer[l] = inside[l].count(l, 1, 1).largest;
+  for (std::size_t l = 1; l <= o.memories; ++l) n.fractional[l] = n.integer[l] = inside[l].count(l, 1, 1).largest;
 }
 
 // Sums that are not complete when they reach a memory are kept there as such while they grow.

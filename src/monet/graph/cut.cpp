@@ -149,10 +149,8 @@ Graph alone(const Graph& graph, const Node& node, const Cut& part) {
   };
   for (std::size_t i = 0; i < node.inputs.size(); ++i) add(node.inputs[i], part.inputs[i], tile.inputs);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) add(node.outputs[i], part.outputs[i], tile.outputs);
-  const Steps* const program = std::get_if<Steps>(&part.op);
-  const std::size_t values = program != nullptr ? program->outputs.size() : tile.outputs.size();  // no workspace
-  for (std::size_t i = 0; i < std::min(values, tile.outputs.size()); ++i)
-    if (tile.outputs[i] != kNoTensor) result.outputs.push_back(tile.outputs[i]);
+  for (const TensorId t : tile.outputs)
+    if (t != kNoTensor) result.outputs.push_back(t);
   result.nodes.push_back(std::move(tile));
   return result;
 }

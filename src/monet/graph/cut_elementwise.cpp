@@ -73,17 +73,13 @@ void rule(const DropoutGradient& op, Cutter& c) {
   c.become(part);
 }
 
-// The workspace of a part is the room for its elements. Outputs may be absent: the inputs tell the shape.
+// Outputs may be absent: the inputs tell the shape.
 void rule(const Steps& op, Cutter& c) {
   Shape shape;
   for (std::size_t i = 0; i < c.inputs(); ++i) shape = broadcast(shape, c.in(i));
-  Region region = c.parallel("A", shape);
+  const Region region = c.parallel("A", shape);
   for (std::size_t i = 0; i < c.inputs(); ++i) c.read(i, broadcast_part(c.in(i), region));
   for (std::size_t o = 0; o < op.outputs.size(); ++o) c.write(o, region);
-  if (const Shape* const workspace = c.output(op.outputs.size())) {
-    region.axes.push_back({0, workspace->back()});
-    c.write(op.outputs.size(), std::move(region));
-  }
   c.become(op);
 }
 

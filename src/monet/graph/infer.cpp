@@ -64,11 +64,6 @@ Outputs infer_steps(const Steps& op, Operands in) {
   Outputs out;
   for (const std::int64_t o : op.outputs)
     out.push_back({values[static_cast<std::size_t>(o)].shape, values[static_cast<std::size_t>(o)].format, ""});
-  if (const std::int64_t bytes = workspace_bytes(op, in.size()); bytes > 0) {
-    Shape shape = values.back().shape;
-    shape.push_back(bytes);
-    out.push_back({std::move(shape), Format{Element::U8}, "workspace", Category::Workspace});
-  }
   return out;
 }
 

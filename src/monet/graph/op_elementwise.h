@@ -146,10 +146,8 @@ struct Step {
   Format format{};                                                   // of what it makes, as stored
   bool operator==(const Step&) const = default;
 };
-// (x, …) -> (y, …, [workspace]): steps that run one after the other over the same elements. Each makes a value of the
-// same shape, to which the inputs broadcast; `outputs` are the numbers of those that are wanted. The others need room
-// while the node runs: the workspace, which nobody reads, has the shape of the outputs and one axis more, of as many
-// bytes as are alive at once.
+// (x, …) -> (y, …): steps that run one after the other on each element. Each makes a value of the same shape, to which
+// the inputs broadcast; `outputs` are the numbers of those that are wanted. The others are gone with their element.
 struct Steps {
   std::vector<Step> program;
   Ints outputs;

@@ -69,23 +69,6 @@ std::vector<std::size_t> last_uses(const Steps& op, std::size_t inputs) {
   return last;
 }
 
-std::int64_t workspace_bytes(const Steps& op, std::size_t inputs) {
-  const std::vector<std::size_t> last = last_uses(op, inputs);
-  std::vector<double> freed(op.program.size() + 1, 0);  // bits, by step after which they are
-  double alive = 0, most = 0;
-  for (std::size_t i = 0; i < op.program.size(); ++i) {
-    const std::size_t until = last[inputs + i];
-    if (until < op.program.size()) {
-      const double bits = bits_per_element(op.program[i].format);
-      alive += bits;
-      freed[until] += bits;
-    }
-    most = std::max(most, alive);
-    alive -= freed[i];
-  }
-  return static_cast<std::int64_t>(std::ceil(most / kBitsPerByte));
-}
-
 Graph expand_steps(Graph graph) {
   const auto is_program = [](const Node& node) { return std::holds_alternative<Steps>(node.op); };
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_program)) return graph;
@@ -106,8 +89,6 @@ Graph expand_steps(Graph graph) {
     ids.resize(values.size(), kNoTensor);
     for (std::size_t o = 0; o < op->outputs.size() && o < node.outputs.size(); ++o)
       ids[static_cast<std::size_t>(op->outputs[o])] = node.outputs[o];
-    // Nobody knows the workspace: the first value between takes its place among the tensors.
-    TensorId vacant = node.outputs.size() > op->outputs.size() ? node.outputs.back() : kNoTensor;
     b.phase = node.phase;
     for (std::size_t i = 0; i < op->program.size(); ++i) {
       const std::size_t number = node.inputs.size() + i;
@@ -116,12 +97,8 @@ Graph expand_steps(Graph graph) {
         Tensor value = std::move(values[number]);
         value.name = b.unique_tensor(fmt::format("{}.{}", node.name, i));
         value.category = category_of(node.phase);
-        made = std::exchange(vacant, kNoTensor);
-        if (made == kNoTensor) {
-          made = TensorId{static_cast<std::uint32_t>(b.graph().tensors.size())};
-          b.graph().tensors.emplace_back();
-        }
-        b[made] = std::move(value);
+        made = TensorId{static_cast<std::uint32_t>(b.graph().tensors.size())};
+        b.graph().tensors.push_back(std::move(value));
       }
       std::vector<TensorId> inputs;
       for (const std::int32_t in : inputs_of(op->program[i])) inputs.push_back(ids[static_cast<std::size_t>(in)]);

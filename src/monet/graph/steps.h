@@ -15,10 +15,7 @@ std::vector<Tensor> step_values(const Steps& op, std::span<const Tensor* const> 
 // By number: the last step that reads the value, its own if none does; of outputs, one behind the last.
 std::vector<std::size_t> last_uses(const Steps& op, std::size_t inputs);
 
-// Bytes an element of the workspace: what is alive at most at once of the values that are no outputs.
-std::int64_t workspace_bytes(const Steps& op, std::size_t inputs);
-
-// The graph with every program as single nodes, and without workspaces. Nodes are called as the tensors they make;
+// The graph with every program as single nodes. Nodes are called as the tensors they make;
 // those between as the program, with a number.
 Graph expand_steps(Graph graph);
 

@@ -24,7 +24,6 @@ class Verifier {
     check_order();
     if (!faults_.empty()) return std::move(faults_);
     check_types();
-    check_workspaces();
     check_phases();
     check_overwrites();
     check_recompute();
@@ -121,21 +120,6 @@ class Verifier {
     if (!can_store(type.format, g_[t].format))
       fault("node '{}' ({}): output '{}' is {}, should be {}", node.name, operator_name(node.op), tensor_name(t),
             to_string(g_[t].format), to_string(type.format));
-  }
-
-  // What a program leaves in its workspace is no value.
-  void check_workspaces() {
-    std::vector<bool> is_workspace(g_.tensors.size(), false);
-    for (const Node& node : g_.nodes)
-      if (const Steps* steps = std::get_if<Steps>(&node.op);
-          steps && node.outputs.size() > steps->outputs.size() && node.outputs.back() != kNoTensor)
-        is_workspace[node.outputs.back().index()] = true;
-    const auto is_used = [&](TensorId t) { return t != kNoTensor && is_workspace[t.index()]; };
-    for (const Node& node : g_.nodes)
-      if (const auto at = std::find_if(node.inputs.begin(), node.inputs.end(), is_used); at != node.inputs.end())
-        fault("node '{}' reads the workspace '{}'", node.name, tensor_name(*at));
-    if (const auto at = std::find_if(g_.outputs.begin(), g_.outputs.end(), is_used); at != g_.outputs.end())
-      fault("the workspace '{}' is no output", tensor_name(*at));
   }
 
   // A rank in which phases follow one another; recomputation belongs to the backward pass.

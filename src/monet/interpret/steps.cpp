@@ -9,13 +9,8 @@ template <class T>
 Arrays<T> apply(const Steps& op, const Call<T>& call) {
   Arrays<T> results(call.outputs.size());
   Tensor made;
-  for (std::size_t o = 0; o < results.size(); ++o) {
-    if (!call.wanted(o)) continue;
-    if (o < op.outputs.size())
-      made.shape = call.outputs[o]->shape;
-    else  // the workspace holds nothing that counts
-      results[o] = {call.outputs[o]->shape, std::vector<T>(static_cast<std::size_t>(elements(call.outputs[o]->shape)))};
-  }
+  for (std::size_t o = 0; o < results.size(); ++o)
+    if (call.wanted(o)) made.shape = call.outputs[o]->shape;
   const std::size_t inputs = call.inputs.size();
   std::vector<const Array<T>*> values;  // by number
   for (std::size_t i = 0; i < inputs; ++i) values.push_back(&call.need(i));

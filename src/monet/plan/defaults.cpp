@@ -171,30 +171,12 @@ TileBytes Defaults::least_bytes(NodeId node) const {
   return tile_bytes(facts_[node.index()], cut(graph_, graph_[node], box));
 }
 
-// The part of each operand of a fused update that takes room of its own while the next tile is fetched: none of an old
-// value in whose place the new one is written, half of the workspace, which the next tile does not have yet.
-Defaults::Parts Defaults::own_room(NodeId id) const {
-  const Node& node = graph_[id];
-  Parts parts{std::vector<double>(node.inputs.size(), 1), std::vector<double>(node.outputs.size(), 1)};
-  const Steps* const steps = std::get_if<Steps>(&node.op);
-  if (steps == nullptr) return parts;
-  for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-    if (o == steps->outputs.size()) parts.outputs[o] = kRoom;
-    if (node.outputs[o] == kNoTensor) continue;
-    const auto old = std::find(node.inputs.begin(), node.inputs.end(), graph_[node.outputs[o]].overwrites);
-    if (old != node.inputs.end()) parts.inputs[static_cast<std::size_t>(old - node.inputs.begin())] = 0;
-  }
-  return parts;
-}
-
 // What the largest tile takes in the stores of the first core, and those of other cores that share a store and have
-// parts of their own. Operands of which not even one step fits flow past.
+// parts of their own. Operands of which not even one step fits flow past, and so do states of a fused update.
 const Defaults::Load& Defaults::load(NodeId node, const NodeChoice& choice,
                                      const std::vector<std::int64_t>& parts) const {
-  // What a fused update overwrites does not make two of them alike, but counts here.
   const NodeId first = facts_[node.index()].first_alike;
-  const bool is_shared = first != kNoNode && !std::holds_alternative<Steps>(graph_[node].op);
-  KnownLoads& known = loads_[(is_shared ? first : node).index()];
+  KnownLoads& known = loads_[(first != kNoNode ? first : node).index()];
   for (const KnownLoad& k : known.all)
     if (k.parts == parts && k.cores == choice.cores && k.across == choice.across) return k.load;
   if (!known.least) known.least = least_bytes(node);
@@ -213,18 +195,18 @@ Defaults::Load Defaults::load_of(NodeId node, const NodeChoice& choice, const st
   const TileBytes bytes = tile_bytes(facts, part);
   std::map<StoreId, double> sums;
   const auto add = [&](const std::vector<OperandFacts>& operands, const std::vector<double>& all,
-                       const std::vector<double>& one, const std::vector<double>& own) {
+                       const std::vector<double>& one) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const StoreId store = chip_.store(choice.cores[0], operands[i].slot);
       if (store == chip_.machine.home && chip_.home_is_offchip) continue;
-      if (operands[i].is_looked_up || one[i] > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes))
+      if (operands[i].is_looked_up || operands[i].is_streamed ||
+          one[i] > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes))
         continue;
-      sums[store] += all[i] * own[i] * parts_in_store(choice, operands[i]);
+      sums[store] += all[i] * parts_in_store(choice, operands[i]);
     }
   };
-  const Parts own = own_room(node);
-  add(facts.inputs, bytes.inputs, fewest.inputs, own.inputs);
-  add(facts.outputs, bytes.outputs, fewest.outputs, own.outputs);
+  add(facts.inputs, bytes.inputs, fewest.inputs);
+  add(facts.outputs, bytes.outputs, fewest.outputs);
   Load load{.inputs = bytes.inputs, .outputs = bytes.outputs};
   for (const auto& [store, sum] : sums)
     load.overflow += std::max(0.0, sum - kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes));
@@ -492,7 +474,7 @@ bool Defaults::holds_all(const std::vector<NodeId>& nodes, const NodeChoice& cho
     const auto add = [&](const std::vector<TensorId>& tensors, const std::vector<OperandFacts>& operands,
                          const std::vector<double>& sizes) {
       for (std::size_t o = 0; o < tensors.size(); ++o) {
-        if (tensors[o] == kNoTensor) continue;
+        if (tensors[o] == kNoTensor || operands[o].is_streamed) continue;
         Life& life = *std::lower_bound(lives.begin(), lives.end(), tensors[o],
                                        [](const Life& l, TensorId t) { return l.tensor < t; });
         life.bytes = std::max(life.bytes, sizes[o] * parts_in_store(choice, operands[o]));

@@ -50,10 +50,6 @@ class Defaults {
   std::vector<std::int64_t> core_parts(NodeId node, const NodeChoice& choice) const;
   double parts_in_store(const NodeChoice& choice, const OperandFacts& operand) const;
   TileBytes least_bytes(NodeId node) const;
-  struct Parts {
-    std::vector<double> inputs{}, outputs{};
-  };
-  Parts own_room(NodeId node) const;
   const Load& load(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts) const;
   Load load_of(NodeId node, const NodeChoice& choice, const std::vector<std::int64_t>& parts,
                const TileBytes& fewest) const;

@@ -91,6 +91,11 @@ std::uint64_t likeness(const Graph& graph, const Node& node) {
   return hash;
 }
 
+// What one iteration leaves for the next.
+bool is_state(const Tensor& tensor) {
+  return tensor.category == Category::Weight || tensor.category == Category::OptimizerState;
+}
+
 double bits_of(const Region& region, double bits) { return static_cast<double>(elements(region)) * bits; }
 
 }  // namespace
@@ -106,6 +111,7 @@ Facts facts_of(const Graph& graph, const Node& node) {
               .operations = nest != nullptr ? static_cast<double>(macs(*nest))
                                             : static_cast<double>(element_operations(*vector))};
   MONET_ASSERT(facts.loops.size() <= 64, "loops are kept as bits");
+  const bool is_program = std::holds_alternative<Steps>(node.op);
   std::size_t present = 0;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     OperandFacts operand{.is_there = node.inputs[i] != kNoTensor};
@@ -113,13 +119,14 @@ Facts facts_of(const Graph& graph, const Node& node) {
     if (facts.is_nest) operand.slot = i == 0 ? Slot::Input : i == 1 ? Slot::Weight : Slot::Output;
     if (operand.is_there) operand.bits = bits_per_element(graph[node.inputs[i]].format);
     // Of a program every operand is read, and its work reads what its steps make as well.
-    if (operand.is_there && vector != nullptr && !std::holds_alternative<Steps>(node.op)) {
+    if (operand.is_there && vector != nullptr && !is_program) {
       const std::uint64_t read = vector->reads[present++].elements;
       operand.is_read = read > 0;
       const Tensor& tensor = graph[node.inputs[i]];
       operand.is_looked_up = vector->indirect && read < static_cast<std::uint64_t>(elements(tensor.shape)) &&
                              (tensor.category == Category::Weight || tensor.category == Category::Constant);
     }
+    operand.is_streamed = is_program && operand.is_there && is_state(graph[node.inputs[i]]);
     facts.inputs.push_back(operand);
     if (operand.is_there) facts.moved_bits += static_cast<double>(elements(graph[node.inputs[i]].shape)) * operand.bits;
   }
@@ -129,6 +136,7 @@ Facts facts_of(const Graph& graph, const Node& node) {
       const Format format = graph[t].format;
       operand.bits = operand.sum_bits = bits_per_element(format);
       if (is_float(format.element) && bits(format.element) < 32) operand.sum_bits = bits(Element::F32);
+      operand.is_streamed = is_program && is_state(graph[t]);
       facts.moved_bits += static_cast<double>(elements(graph[t].shape)) * operand.bits;
     }
     facts.outputs.push_back(operand);

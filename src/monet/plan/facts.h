@@ -17,6 +17,7 @@ struct OperandFacts {
   bool is_there = false;
   bool is_read = true;                          // not only for its shape
   bool is_looked_up = false;                    // a table, of which indices say what little is read
+  bool is_streamed = false;                     // a state that a fused update brings up to date, element by element
   hardware::Slot slot = hardware::Slot::Input;  // in which of its core's stores a tile has it
   double bits = 0;                              // of one element as stored
   double sum_bits = 0;                          // outputs: of one element while it is being summed up

@@ -1,7 +1,7 @@
 // Fusing of updates. An optimizer changes a weight in a dozen element-wise nodes or two. Cut to fit a small memory,
 // they are nearly all tiles of an iteration, though nothing but the first and the last of them moves anything. Here
 // those of one weight become one node, which is cut, scheduled and reported as one. Its numbers are theirs bit for bit,
-// its work is the sum of theirs, and its workspace takes the room of what lies between them.
+// its work is the sum of theirs; what lies between them is there for an element at a time and takes no room.
 //
 // Steps belong together if one reads what another makes, element by element. Where something else has to run in
 // between (a global norm, an overflow check), they fall into stages, a node each: counted are the times that a path
@@ -190,11 +190,6 @@ class UpdateFusion {
       if (const TensorId old = g_[made].overwrites; old != kNoTensor && g_[old].category == Category::Weight)
         name = g_[old].name + ".update";
     }
-    std::vector<const Tensor*> operands;
-    for (const TensorId t : inputs) operands.push_back(&g_[t]);
-    const std::vector<OutputType> types = infer(op, operands);
-    if (types.size() > outputs.size())
-      outputs.push_back(b.source(name + ".workspace", types.back().shape, types.back().format, *types.back().category));
     b.add_into(std::move(op), std::move(inputs), name, std::move(outputs));
   }
 

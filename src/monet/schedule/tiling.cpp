@@ -223,7 +223,8 @@ class Tiler {
     const auto flows = [&](const OperandFacts& operand, double size) {
       const StoreId store = chip_.store(core, operand.slot);
       return store != chip_.machine.home &&
-             (operand.is_looked_up || size > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes));
+             (operand.is_looked_up || operand.is_streamed ||
+              size > kRoom * static_cast<double>(chip_.machine.stores[store.index()].bytes));
     };
     input_flows_.clear();
     output_flows_.clear();

@@ -39,8 +39,7 @@ struct Momentum {
 
   explicit Momentum(const Steps& op = kMomentum) {
     b.phase = Phase::Update;
-    const std::vector<TensorId> made =
-        b.add_named(op, {g, m, beta, w}, "w.update", {"w.update.m", "w.update.weight", "w.update.workspace"});
+    const std::vector<TensorId> made = b.add_named(op, {g, m, beta, w}, "w.update", {"w.update.m", "w.update.weight"});
     b[made[0]].overwrites = m;
     b[made[1]].overwrites = w;
     b.graph().outputs = {made[0], made[1]};
@@ -66,17 +65,13 @@ Tensor of(Shape shape, Element element = Element::F32) {
   return t;
 }
 
-TEST(Steps, MakeTheirOutputsAndAWorkspace) {
+TEST(Steps, MakeTheirOutputs) {
   const Momentum p;
   const Graph& g = p.b.graph();
   for (const std::string& fault : faults(g)) ADD_FAILURE() << fault;
   EXPECT_EQ(g[p.node().outputs[0]].shape, (Shape{4, 6}));
   EXPECT_EQ(g[p.node().outputs[1]].format, kSingle);
-  // The gradient in single precision beside the old momentum: eight bytes for each element.
-  const Tensor& workspace = g[p.node().outputs[2]];
-  EXPECT_EQ(workspace.shape, (Shape{4, 6, 8}));
-  EXPECT_EQ(workspace.format, Format{Element::U8});
-  EXPECT_EQ(workspace.category, Category::Workspace);
+  EXPECT_EQ(g.tensors.size(), 6u);  // what lies between the steps is none
 }
 
 TEST(Steps, ReadWhatIsThereAndMakeOneShape) {
@@ -105,30 +100,6 @@ TEST(Steps, KeepWhatTheyMakeInAFormatThatHoldsIt) {
   EXPECT_EQ(sum_as(Element::I32), "step 0 makes f32, stored as i32");
 }
 
-TEST(Steps, NeedRoomForWhatIsAliveAtOnce) {
-  EXPECT_EQ(workspace_bytes(kMomentum, 4), 8);
-  EXPECT_EQ(workspace_bytes({{add(0, 1)}, {2}}, 2), 0);
-  // 2 + 3 make 4, then 5 is made of 4 alone: eight bytes while 4 is made, no more.
-  EXPECT_EQ(workspace_bytes({{add(0, 0), mul(1, 0), add(2, 3)}, {4}}, 2), 8);
-  // Value 2 has to wait for the last step: twelve.
-  EXPECT_EQ(workspace_bytes({{add(0, 1), mul(0, 1), add(3, 3), add(2, 4)}, {5}}, 2), 12);
-  // A half and a truth value: three bytes; a bit more: still whole bytes.
-  EXPECT_EQ(
-      workspace_bytes({{step(Cast{Element::F16}, 0, kNoValue, kNoValue, kHalf),
-                        step(Binary{BinaryKind::Less}, 0, 1, kNoValue, Format{Element::Bool}), step(Select{}, 3, 2, 1)},
-                       {4}},
-                      2),
-      3);
-  EXPECT_EQ(
-      workspace_bytes({{step(Cast{Element::F16}, 0, kNoValue, kNoValue, kHalf),
-                        step(Binary{BinaryKind::Less}, 0, 1, kNoValue, Format{Element::Bit}), step(Select{}, 3, 2, 1)},
-                       {4}},
-                      2),
-      3);
-  // What nobody reads takes its room while it is made.
-  EXPECT_EQ(workspace_bytes({{add(0, 1), mul(0, 1)}, {3}}, 2), 4);
-}
-
 TEST(Steps, DoTheWorkOfSingleNodes) {
   const Momentum p;
   const auto whole = std::get<work::VectorWork>(lower(p.b.graph(), p.node()));
@@ -153,7 +124,7 @@ TEST(Steps, DoTheWorkOfSingleNodes) {
   EXPECT_FALSE(whole.is_view || whole.permutes || whole.indirect);
 }
 
-TEST(Steps, AreCutWithTheirWorkspace) {
+TEST(Steps, AreCutElementByElement) {
   const Momentum p;
   std::string names;
   for (const Loop& loop : loops_of(p.b.graph(), p.node())) names += loop.name;
@@ -162,20 +133,8 @@ TEST(Steps, AreCutWithTheirWorkspace) {
   const Region region{{{1, 3}, {2, 6}}};
   EXPECT_EQ(part.op, Op{kMomentum});
   EXPECT_EQ(part.inputs, (std::vector<std::optional<Region>>{region, region, Region{}, region}));
-  EXPECT_EQ(part.outputs, (std::vector<std::optional<Region>>{region, region, Region{{{1, 3}, {2, 6}, {0, 8}}}}));
+  EXPECT_EQ(part.outputs, (std::vector<std::optional<Region>>{region, region}));
   for (const std::string& fault : faults(alone(p.b.graph(), p.node(), part))) ADD_FAILURE() << fault;
-}
-
-TEST(Steps, NobodyReadsTheirWorkspace) {
-  Momentum p;
-  const TensorId workspace = p.node().outputs[2];
-  p.b.one(Cast{Element::F32}, {workspace}, "nosy");
-  ASSERT_EQ(faults(p.b.graph()).size(), 1u);
-  EXPECT_EQ(faults(p.b.graph())[0], "node 'nosy' reads the workspace 'w.update.workspace'");
-  p.b.graph().nodes.pop_back();
-  p.b.graph().outputs.push_back(workspace);
-  ASSERT_EQ(faults(p.b.graph()).size(), 1u);
-  EXPECT_EQ(faults(p.b.graph())[0], "the workspace 'w.update.workspace' is no output");
 }
 
 TEST(Steps, ExpandToSingleNodes) {
@@ -188,7 +147,6 @@ TEST(Steps, ExpandToSingleNodes) {
   EXPECT_EQ(names,
             "w.update.0=cast->w.update.0 w.update.1=mul->w.update.1 w.update.m=add->w.update.m "
             "w.update.3=sqrt->w.update.3 w.update.weight=sub->w.update.weight ");
-  EXPECT_EQ(tensor_named(g, "w.update.workspace"), kNoTensor);
   EXPECT_EQ(g[tensor_named(g, "w.update.m")].overwrites, tensor_named(g, "m"));
   EXPECT_EQ(expand_steps(g), g);
 }
