@@ -172,7 +172,7 @@ TileBytes Defaults::least_bytes(NodeId node) const {
 }
 
 // What the largest tile takes in the stores of the first core, and those of other cores that share a store and have
-// parts of their own. Operands of which not even one step fits flow past, and so do states of a fused update.
+// parts of their own. Operands of which not even one step fits flow past, states of a fused update flow through.
 const Defaults::Load& Defaults::load(NodeId node, const NodeChoice& choice,
                                      const std::vector<std::int64_t>& parts) const {
   const NodeId first = facts_[node.index()].first_alike;

@@ -171,8 +171,20 @@ class Accounts {
       const bool is_extra = is_read ? e_.tiled.flow_is_extra[index].in : e_.tiled.flow_is_extra[index].out;
       const double home_pj = is_extra ? bytes * (is_read ? home.read_pj_per_byte : home.write_pj_per_byte) : 0;
       add_home_energy(home_pj);
-      book(tile, flow.block, link + home_pj);
+      const double store_pj =
+          e_.tiled.flow_is_extra[index].is_through ? add_stream(tile, flow.store, bytes, is_read) : 0;
+      book(tile, flow.block, link + home_pj + store_pj);
     }
+  }
+
+  // What comes is written to the store, what goes is read from it.
+  double add_stream(std::uint32_t tile, StoreId id, double bytes, bool is_coming) {
+    const Store& store = machine_.stores[id.index()];
+    const double pj = bytes * (is_coming ? store.write_pj_per_byte : store.read_pj_per_byte);
+    (is_coming ? e_.stores[id.index()].bytes_in : e_.stores[id.index()].bytes_out) += bytes;
+    add_level_energy(store_levels_[id.index()], pj);
+    e_.energy_by_core[e_.tiled.tiles[tile].core] += pj;
+    return pj;
   }
 
   void count_home(std::uint32_t tile, BlockId block, double bytes, bool is_read) {

@@ -15,6 +15,7 @@
 #include "monet/schedule/tiling_boxes.h"
 #include "monet/schedule/tiling_draft.h"
 #include "monet/schedule/tiling_limits.h"
+#include "monet/schedule/tiling_ports.h"
 
 namespace monet::schedule {
 namespace {
@@ -117,7 +118,8 @@ class Tiler {
     out_.ranges.insert(out_.ranges.end(), box.ranges.begin(), box.ranges.end());
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       if (facts.inputs[i].is_there && facts.inputs[i].is_read && part.inputs[i])
-        add_pieces(node.inputs[i], *part.inputs[i], facts.inputs[i].slot, true, false, input_flows_[i]);
+        add_pieces(node.inputs[i], *part.inputs[i], facts.inputs[i].slot, true, false, input_flows_[i],
+                   facts.inputs[i].is_streamed);
     if (!place.has_begun) {
       place.has_begun = true;
       place.sums.assign(node.outputs.size(), kNone);
@@ -135,7 +137,7 @@ class Tiler {
       if (in_sum) sum_touches_.push_back({place.sums[o], !tile.info.is_first, !is_final});
       if (!in_sum || is_final)
         add_pieces(node.outputs[o], *part.outputs[o], Slot::Output, !in_sum && !tile.info.is_first, true,
-                   output_flows_[o]);
+                   output_flows_[o], facts.outputs[o].is_streamed);
     }
     tile.info.kind = kind_of(id, part, box.core, !tile.info.is_first, !tile.info.is_last || is_shared);
     tile.pieces = static_cast<std::uint32_t>(pieces_.size()) - tile.first_piece;
@@ -195,7 +197,7 @@ class Tiler {
           work.functions.push_back({work::ElementFunction::Multiply, count * (parts - 1) * 3});
         work.reads.push_back({count * parts, sum});
         work.writes.push_back({count, format});
-        add_pieces(node.outputs[o], *part.outputs[o], Slot::Output, false, true, output_flows_[o]);
+        add_pieces(node.outputs[o], *part.outputs[o], Slot::Output, false, true, output_flows_[o], false);
       }
       tile.info.kind = kinds_.find(core, work, false, false);
       tile.pieces = static_cast<std::uint32_t>(pieces_.size()) - tile.first_piece;
@@ -234,7 +236,7 @@ class Tiler {
       output_flows_.push_back(flows(facts.outputs[i], bytes.outputs[i]));
   }
 
-  void add_pieces(TensorId tensor, const Region& region, Slot slot, bool reads, bool writes, bool flows) {
+  void add_pieces(TensorId tensor, const Region& region, Slot slot, bool reads, bool writes, bool flows, bool streams) {
     const TensorId root = in_.storage.root(tensor);
     for (const Region& box : in_.storage.boxes(tensor, region, writes)) {
       out_.grids[root.index()].mark(box.axes, writes);
@@ -243,7 +245,8 @@ class Tiler {
                          .slot = static_cast<std::uint8_t>(slot),
                          .reads = reads,
                          .writes = writes,
-                         .flows = flows});
+                         .flows = flows,
+                         .streams = flows && streams});
       boxes_.insert(boxes_.end(), box.axes.begin(), box.axes.end());
     }
   }
@@ -369,6 +372,7 @@ class Tiler {
             other.reads = other.reads || t.reads;
             other.writes = other.writes || t.writes;
             other.flows = other.flows || t.flows;
+            other.streams = other.streams || t.streams;
             return;
           }
         }
@@ -382,7 +386,7 @@ class Tiler {
         out_.grids[piece.root.index()].for_each({boxes_.data() + piece.first_range, rank}, [&](std::size_t cell) {
           const bool lanes = is_at_lanes_[piece.root.index()];
           touch({first + static_cast<std::uint32_t>(cell), piece.slot, piece.slot, piece.reads, piece.writes,
-                 piece.flows && !lanes, lanes});
+                 piece.flows && !lanes, lanes, piece.streams && !lanes});
         });
       }
       for (std::uint32_t i = 0; i < tile.sums; ++i) {
@@ -462,6 +466,7 @@ class Tiler {
     // Bytes of each slot that is at home, and of what flows in and out: what passes is shared out over its blocks.
     std::array<double, 3> bytes_at_home{};
     std::array<double, 2> bytes_that_flow{};
+    Flow streamed{};  // all that flows through the store
     const auto touches = std::span(touches_).subspan(drafted.first_touch, drafted.touches);
     const auto is_at_home = [&](const Touch& t, std::uint8_t slot) {
       return !t.at_lanes && core.stores[slot] == chip_.machine.home;
@@ -483,7 +488,7 @@ class Tiler {
       // What the cost model moves at home for its slots, or the block itself: old value in, new one out.
       const auto size = static_cast<double>(p.blocks[t.block].bytes);
       Flow flow{.block = BlockId{t.block}, .access = access, .store = store == chip_.machine.home ? core.gate : store};
-      Tiled::Extra extra{.in = t.reads && !reads_home, .out = t.writes && !is_home};
+      Tiled::Extra extra{.in = t.reads && !reads_home, .out = t.writes && !is_home, .is_through = t.streams};
       const auto add_slot = [&](std::uint8_t slot) {
         const double share = bytes_at_home[slot] > 0 ? size / bytes_at_home[slot] : 0;
         flow.in += kind.cost.home_reads[slot] * share;
@@ -497,10 +502,16 @@ class Tiler {
         part = std::min(1.0, touched_bytes(kind, t) / bytes_that_flow[t.writes]);
       if (extra.in) flow.in += size * part;
       if (extra.out) flow.out += size * part;
+      if (extra.is_through) {
+        streamed.in += flow.in;
+        streamed.out += flow.out;
+        streamed.store = store;
+      }
       p.flows.push_back(flow);
       out_.flow_is_extra.push_back(extra);
     }
     add_demands(info, tile);
+    if (streamed.in + streamed.out > 0) add_stream(p.machine, streamed, p.demands, tile);
     tile.uses = static_cast<std::uint32_t>(p.uses.size()) - tile.first_use;
     tile.flows = static_cast<std::uint32_t>(p.flows.size()) - tile.first_flow;
     p.tiles.push_back(tile);

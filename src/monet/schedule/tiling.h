@@ -51,6 +51,7 @@ struct Tiled {
   // Of each flow, in and out: whether the home's energy is not in the tile's own cost.
   struct Extra {
     bool in = false, out = false;
+    bool is_through = false;  // the words that come are written to the store, those that go read from it
   };
   std::vector<Extra> flow_is_extra{};
   std::uint32_t tiles_of_iteration = 0;   // as many in each, one iteration after the other

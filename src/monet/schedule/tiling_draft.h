@@ -14,6 +14,7 @@ struct Piece {
   std::uint32_t first_range = 0;
   std::uint8_t slot = 0;
   bool reads = false, writes = false, flows = false;
+  bool streams = false;  // it flows through the store, a few words at a time
 };
 
 // A block that a tile reads or writes.
@@ -22,7 +23,7 @@ struct Touch {
   std::uint8_t slot = 0;       // of the write, where it is both
   std::uint8_t read_slot = 0;  // then
   bool reads = false, writes = false, flows = false;
-  bool at_lanes = false;
+  bool at_lanes = false, streams = false;
 };
 
 struct Drafted {

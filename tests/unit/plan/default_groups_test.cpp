@@ -93,8 +93,8 @@ TEST(DefaultGroups, AStepMayHaveNoFirstOutput) {
   EXPECT_EQ(group_by_name(b.graph()).size(), 2u);
 }
 
-// Weights and states flow past the store: only the gradient, in f16, takes room. Half of 128 KiB holds not quite 2^15
-// elements of it beside the numbers that all updates share, so that 2^20 are cut into 2^6 parts.
+// Weights and states flow through the store: only the gradient, in f16, takes room. Half of 128 KiB holds not quite
+// 2^15 elements of it beside the numbers that all updates share, so that 2^20 are cut into 2^6 parts.
 TEST(DefaultCuts, GradientsOfFusedUpdatesFillHalfOfTheStore) {
   const Graph forward = set_precision(build_model("mlp:in=1024,hidden=1024,layers=1", 1), Element::F16);
   const Graph graph = decompose(make_training(forward, {}).graph, {.fused_updates = true});

@@ -134,7 +134,7 @@ class FusedUpdates : public ReplayTest {
   FusedUpdates() : ReplayTest(true) {}
 };
 
-TEST_F(FusedUpdates, ComputeWhatTheInterpreterComputesWhileStatesFlowPast) {
+TEST_F(FusedUpdates, ComputeWhatTheInterpreterComputesWhileStatesFlow) {
   const Replayed got = carry_out();
   for (const Fault& fault : got.faults) ADD_FAILURE() << fault.time << ": " << fault.what;
   EXPECT_TRUE(agrees(got));

@@ -37,7 +37,7 @@ TEST(FusedUpdates, DoTheSameWorkInFewerTiles) {
   EXPECT_LE(update_bytes(fused.modes[0]), 28 * kParameters);
   EXPECT_GE(update_bytes(fused.modes[0]), 26 * kParameters);
   EXPECT_NEAR(update_bytes(fused.modes[0]), update_bytes(steps.modes[0]), 0.1 * kParameters);
-  // Weights and states flow past the core's memory, gradients are fetched into it.
+  // Weights and states flow through the core's memory, gradients are fetched into it.
   const std::vector<schedule::Flow>& flows = b.tiled.problem.flows;
   EXPECT_FALSE(flows.empty());
   for (const schedule::Flow& flow : flows) {
@@ -46,6 +46,9 @@ TEST(FusedUpdates, DoTheSameWorkInFewerTiles) {
     EXPECT_EQ(flow.access, schedule::Access::Update);
     EXPECT_EQ(flow.in, flow.out);
   }
+  // What goes through the memory costs what transfers to it and from it do: fused or not, each byte once a way.
+  const auto buffer = [](const schedule::Evaluation& e) { return e.energy.memory.at("buffer"); };
+  EXPECT_NEAR(buffer(a), buffer(b), 0.01 * buffer(a));
 }
 
 TEST(FusedUpdates, AreAnOptionThatIsWrittenDown) {
