@@ -488,7 +488,9 @@ class Tiler {
       // What the cost model moves at home for its slots, or the block itself: old value in, new one out.
       const auto size = static_cast<double>(p.blocks[t.block].bytes);
       Flow flow{.block = BlockId{t.block}, .access = access, .store = store == chip_.machine.home ? core.gate : store};
-      Tiled::Extra extra{.in = t.reads && !reads_home, .out = t.writes && !is_home, .is_through = t.streams};
+      Tiled::Extra extra{.in = t.reads && !reads_home,
+                         .out = t.writes && !is_home,
+                         .is_through = t.streams && !is_home && !reads_home};
       const auto add_slot = [&](std::uint8_t slot) {
         const double share = bytes_at_home[slot] > 0 ? size / bytes_at_home[slot] : 0;
         flow.in += kind.cost.home_reads[slot] * share;
