@@ -87,6 +87,9 @@ Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, 
   for (std::size_t m = boundary > 0 ? boundary - 1 : 0; m <= boundary && m < o.memories; ++m)
     steps[m] = count_tiles(p, o, one_step, m + 1, 1, 1).largest;
   std::vector<std::uint32_t> e(kinds.size(), 0);
+  finished_.reserve(size);
+  if (is_output_) partial_.reserve(size);
+  overlap_.reserve(size);
   for (std::size_t i = 0; i < size; ++i) {
     Extents inside;
     inside.fill(1);

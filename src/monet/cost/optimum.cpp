@@ -1,15 +1,15 @@
 #include "monet/cost/optimum.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <queue>
 #include <span>
-#include <string>
 #include <unordered_map>
 
 #include "monet/base/assert.h"
-#include "monet/cost/boundary.h"
+#include "monet/cost/boundary_table.h"
 #include "monet/cost/clock.h"
 #include "monet/cost/loops.h"
 
@@ -44,6 +44,24 @@ struct Label {
   Exponents exponents{};
 };
 
+// Labels are compared with those of the same state: whatever comes next costs them the same.
+struct State {
+  std::uint32_t index = 0;
+  std::array<std::uint8_t, kMaxOperands> cuts{};
+  bool sums = false;
+  std::array<float, kMaxOperands> run{};
+  bool operator==(const State&) const = default;
+};
+struct StateHash {
+  std::size_t operator()(const State& s) const {
+    std::uint64_t hash = s.index * 2ull + (s.sums ? 1 : 0);
+    const auto mix = [&](std::uint64_t value) { hash = std::rotl((hash ^ value) * 0x9e3779b97f4a7c15ull, 29); };
+    for (std::size_t o = 0; o < kMaxOperands; ++o)
+      mix(std::uint64_t{s.cuts[o]} << 32 | std::bit_cast<std::uint32_t>(s.run[o]));
+    return hash;
+  }
+};
+
 struct Rank {
   double first = 0, second = 0;
   bool operator<(const Rank& other) const { return first != other.first ? first < other.first : second < other.second; }
@@ -61,15 +79,12 @@ Rank rank_of(Criterion criterion, const Costs& c) {
 class Search {
  public:
   Search(const Problem& p, const OptimumOptions& options)
-      : p_(p), options_(options), lattice_(options.loops.empty() ? temporal_loops(p) : options.loops) {
+      : p_(p),
+        options_(options),
+        lattice_(options.loops.empty() ? temporal_loops(p) : options.loops),
+        table_(p, lattice_, options.watch.deadline),
+        width_(kFixed + p.memories.size() + p.ports.size()) {
     result_.rooms.resize(p.memories.size());
-    for (std::size_t o = 0; o < p.operands.size(); ++o)
-      for (std::size_t b = 0; b < p.operands[o].memories; ++b) {
-        if (is_out_of_time()) return;
-        boundaries_[o].emplace_back(p, o, b, lattice_);
-      }
-    width_ = kFixed + p.memories.size() + p.ports.size();
-    set_bounds();
   }
   Optimum run();
 
@@ -78,10 +93,6 @@ class Search {
   double& used(std::span<double> r, std::size_t memory) const { return r[kFixed + memory]; }
   std::span<double> busy(std::span<double> r) const { return r.subspan(kFixed + p_.memories.size()); }
 
-  bool is_out_of_time() { return result_.is_out_of_time = result_.is_out_of_time || options_.watch.deadline.is_over(); }
-  void set_bounds();
-  double irrelevant_inside(std::size_t operand, const Exponents& e) const;
-  double iterations(const Exponents& e) const;
   std::size_t depth(const Label& l) const;
   bool holds(std::size_t memory, double bits) const {
     return result_.rooms[memory].ask(bits, p_.memories[memory].size_bits);
@@ -95,8 +106,8 @@ class Search {
   };
   bool is_pinned(const Label& l, const LoopKind& kind) const;
   bool is_held(const Label& l, std::size_t operand, std::size_t level) const;
-  void list_cuttings(const Label& l, std::size_t kind, std::vector<Cutting>& list) const;
-  bool apply(const Label& l, const Cutting& cutting, double periods, std::span<double> r, bool& sums) const;
+  void list_cuttings(const Label& l, std::size_t kind);
+  bool apply(const Label& l, const Cutting& cutting, double periods, std::span<double> r, bool& sums);
   bool fits_later(const Label& l, std::span<double> r) const;
   bool fits_top(const Label& l, std::span<double> r) const;
   void forget_closed(const Label& l, std::span<double> r) const;
@@ -112,14 +123,8 @@ class Search {
   const Problem& p_;
   const OptimumOptions& options_;
   Lattice lattice_;
-  std::array<std::vector<Boundary>, kMaxOperands> boundaries_;
-  std::size_t width_ = 0;
-  // Per operand and boundary, for each tile: the least energy and the least cycles of each flow, cut there or later.
-  struct Bound {
-    double energy = 0;
-    std::array<double, 4> busy{};
-  };
-  std::array<std::vector<std::vector<Bound>>, kMaxOperands> least_;
+  BoundaryTable table_;
+  std::size_t width_;
   std::vector<Label> labels_;
   std::vector<double> spent_;
   std::vector<bool> alive_;
@@ -133,7 +138,10 @@ class Search {
     }
   };
   std::priority_queue<Entry> queue_;
-  std::unordered_map<std::string, std::vector<std::uint32_t>> by_state_;
+  std::unordered_map<State, std::vector<std::uint32_t>, StateHash> by_state_;
+  // Of `expand` and `apply`, kept for their memory.
+  std::vector<Cutting> cuttings_, longer_;
+  std::array<Arrival, kMaxOperands * kMaxMemories * 4> arrivals_;
   double iterations_ = 1;
   std::size_t loops_ = 0;
   double output_elements_ = 0;
@@ -141,59 +149,6 @@ class Search {
   Costs best_costs_{};
   mutable Optimum result_;  // its rooms are told of every question
 };
-
-double Search::irrelevant_inside(std::size_t operand, const Exponents& e) const {
-  double product = 1;
-  for (std::size_t k = 0; k < lattice_.kinds().size(); ++k) {
-    const LoopKind& kind = lattice_.kinds()[k];
-    if (p_.operands[operand].relevance[kind.dimension] != Relevance::None) continue;
-    for (std::uint8_t i = 0; i < e[k]; ++i) product *= kind.factor;
-  }
-  return product;
-}
-
-double Search::iterations(const Exponents& e) const {
-  double product = 1;
-  for (std::size_t k = 0; k < lattice_.kinds().size(); ++k)
-    for (std::uint8_t i = 0; i < e[k]; ++i) product *= lattice_.kinds()[k].factor;
-  return product;
-}
-
-void Search::set_bounds() {
-  const double infinity = std::numeric_limits<double>::infinity();
-  std::vector<Exponents> points(lattice_.size());
-  Exponents e{};
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    points[i] = e;
-    lattice_.next(e);
-  }
-  for (std::size_t o = 0; o < p_.operands.size(); ++o)
-    for (const Boundary& boundary : boundaries_[o]) {
-      if (is_out_of_time()) return;
-      std::vector<Bound> least(points.size());
-      for (std::size_t i = points.size(); i-- > 0;) {
-        const std::size_t at = boundary.project(points[i]);
-        Bound b{.energy = infinity, .busy = {infinity, infinity, infinity, infinity}};
-        if (boundary.allows(at)) {
-          const double returns = boundary.returns(irrelevant_inside(o, points[i]));
-          const BoundaryTile& tile = boundary.tile(at, returns);
-          b.energy = boundary.energy_pj(at, returns);
-          // Finished sums have two flows where partial ones have four, in the order write, read, read, write.
-          b.busy.fill(0);
-          for (std::uint32_t f = 0; f < tile.count; ++f)
-            b.busy[tile.count == 2 && boundary.operand() == 0 ? 2 * f : f] = tile.flows[f].carried(returns);
-        }
-        for (std::size_t k = 0; k < lattice_.kinds().size(); ++k) {
-          if (points[i][k] == lattice_.kinds()[k].count) continue;
-          const Bound& later = least[i + lattice_.stride(k)];
-          b.energy = std::min(b.energy, later.energy);
-          for (std::size_t f = 0; f < 4; ++f) b.busy[f] = std::min(b.busy[f], later.busy[f]);
-        }
-        least[i] = b;
-      }
-      least_[o].push_back(std::move(least));
-    }
-}
 
 std::size_t Search::depth(const Label& l) const {
   std::size_t sum = 0;
@@ -219,35 +174,34 @@ bool Search::is_held(const Label& l, std::size_t operand, std::size_t level) con
 
 // The array boundary is cut where the operand first changes, the output's before the first loop: sums go to the lowest
 // memory at every step. Others may be cut before a loop that changes the operand.
-void Search::list_cuttings(const Label& l, std::size_t kind, std::vector<Cutting>& list) const {
-  list.assign(1, {});
+void Search::list_cuttings(const Label& l, std::size_t kind) {
+  cuttings_.assign(1, {});
   for (std::size_t o = 0; o < p_.operands.size(); ++o) {
     const bool changes = p_.operands[o].relevance[lattice_.kinds()[kind].dimension] != Relevance::None;
     const bool is_first = o == 0 && l.cuts[o] == 0;
     if (!changes && !is_first) continue;
-    const std::size_t all = changes ? boundaries_[o].size() : 1;
+    const std::size_t all = changes ? table_.of(o).size() : 1;
     const std::uint8_t least = l.cuts[o] == 0 ? 1 : 0;  // the array's
-    std::vector<Cutting> longer;
-    for (const Cutting& c : list)
+    longer_.clear();
+    for (const Cutting& c : cuttings_)
       for (std::size_t n = least; l.cuts[o] + n <= all; ++n) {
         Cutting with = c;
         with.count[o] = static_cast<std::uint8_t>(n);
         const bool cuts_memory = n > least;
         const std::size_t first = l.cuts[o] + least;
-        const bool always = cuts_memory && p_.memories[boundaries_[o][first].memory()].always_doubles;
-        if (!always) longer.push_back(with);
+        const bool always = cuts_memory && p_.memories[table_.of(o)[first].memory()].always_doubles;
+        if (!always) longer_.push_back(with);
         if (!cuts_memory || (l.run[o] == 1 && !always)) continue;
         with.doubled = static_cast<std::uint8_t>(with.doubled | (1u << o));
-        longer.push_back(with);
+        longer_.push_back(with);
       }
-    list = std::move(longer);
+    cuttings_.swap(longer_);
   }
 }
 
 // Makes the cuts at the tile of `l`; false if they do not fit.
-bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::span<double> r, bool& sums) const {
+bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::span<double> r, bool& sums) {
   sums = l.sums;
-  std::array<Arrival, kMaxOperands * kMaxMemories * 4> arrivals;
   struct Pair {
     const BoundaryTile* tile;
     std::size_t operand, boundary;
@@ -259,10 +213,10 @@ bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::
     double run = l.run[o];
     for (std::size_t n = 0; n < cutting.count[o]; ++n) {
       const std::size_t b = l.cuts[o] + n;
-      const Boundary& boundary = boundaries_[o][b];
-      const std::size_t at = boundary.project(l.exponents);
+      const Boundary& boundary = table_.of(o)[b];
+      const std::size_t at = table_.projected(o, b, l.index);
       if (!boundary.allows(at) || (b > 0 && !is_held(l, o, b - 1))) return false;
-      const double returns = boundary.returns(irrelevant_inside(o, l.exponents));
+      const double returns = boundary.returns(table_.irrelevant_inside(o, l.index));
       const BoundaryTile& tile = boundary.tile(at, returns);
       bool doubled = false;
       if (!boundary.is_array()) {
@@ -277,10 +231,10 @@ bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::
       for (std::uint32_t f = 0; f < tile.count; ++f) {
         r[kEnergy] += tile.flows[f].energy_pj(returns);
         const double share = tile.flows[f].share(returns);
-        arrivals[arriving++] = {.port = tile.flows[f].port,
-                                .busy = share > 0 ? tile.flows[f].carried(returns) / (periods * share) : 0,
-                                .share = share,
-                                .passes = passes};
+        arrivals_[arriving++] = {.port = tile.flows[f].port,
+                                 .busy = share > 0 ? tile.flows[f].carried(returns) / (periods * share) : 0,
+                                 .share = share,
+                                 .passes = passes};
       }
       pairs[cut++] = {&tile, o, b, boundary.is_array() ? 1 : l.run[o]};
       if (!boundary.is_array()) run = 1;
@@ -289,11 +243,11 @@ bool Search::apply(const Label& l, const Cutting& cutting, double periods, std::
   if (cut == 0) return true;
   std::uint32_t cause = 0;
   if (periods > 1) {
-    const double late = wait_for(std::span(arrivals.data(), arriving), r[kTime], busy(r), cause);
+    const double late = wait_for(std::span(arrivals_.data(), arriving), r[kTime], busy(r), cause);
     r[kTime] += late;
     r[kSaved] -= late;
   } else {
-    for (std::size_t i = 0; i < arriving; ++i) busy(r)[arrivals[i].port] += arrivals[i].busy * arrivals[i].share;
+    for (std::size_t i = 0; i < arriving; ++i) busy(r)[arrivals_[i].port] += arrivals_[i].busy * arrivals_[i].share;
   }
   for (std::size_t i = 0; i < cut; ++i) {
     const Pair& pair = pairs[i];
@@ -334,8 +288,8 @@ bool Search::fits_later(const Label& l, std::span<double> r) const {
     double bits = used(r, m);
     for (std::size_t i = 0; i < p_.memories[m].operands.size(); ++i) {
       const std::size_t o = p_.memories[m].operands[i], b = p_.memories[m].level[i] + 1;
-      if (b >= boundaries_[o].size() || b < l.cuts[o]) continue;  // top memory (counted at the start), or cut
-      bits += boundaries_[o][b].held_bits(boundaries_[o][b].project(l.exponents), false);
+      if (b >= table_.of(o).size() || b < l.cuts[o]) continue;  // top memory (counted at the start), or cut
+      bits += table_.of(o)[b].held_bits(table_.projected(o, b, l.index), false);
     }
     if (!holds(m, bits)) return false;
   }
@@ -353,13 +307,13 @@ bool Search::fits_top(const Label& l, std::span<double> r) const {
 // Of the ports that nothing still to be cut uses only the busiest counts, of such memories none: labels that differ
 // only there are equals.
 void Search::forget_closed(const Label& l, std::span<double> r) const {
-  const double left = iterations_ / iterations(l.exponents);
+  const double left = iterations_ / table_.iterations(l.index);
   for (std::size_t i = 0; i < p_.ports.size(); ++i) {
     const bool open = std::any_of(p_.ports[i].users.begin(), p_.ports[i].users.end(), [&](const PortUser& user) {
       const bool low = user.direction == static_cast<std::uint32_t>(hardware::Direction::ReadToLow) ||
                        user.direction == static_cast<std::uint32_t>(hardware::Direction::WriteFromLow);
       const std::size_t b = low ? user.level : user.level + 1;
-      return b < boundaries_[user.operand].size() && b >= l.cuts[user.operand];
+      return b < table_.of(user.operand).size() && b >= l.cuts[user.operand];
     });
     if (open) continue;
     r[kBusiest] = std::max(r[kBusiest], busy(r)[i] * left);
@@ -369,26 +323,26 @@ void Search::forget_closed(const Label& l, std::span<double> r) const {
     bool open = false;
     for (std::size_t i = 0; i < p_.memories[m].operands.size(); ++i) {
       const std::size_t o = p_.memories[m].operands[i], b = p_.memories[m].level[i] + 1;
-      open = open || (b < boundaries_[o].size() && b >= l.cuts[o]);
+      open = open || (b < table_.of(o).size() && b >= l.cuts[o]);
     }
     if (!open && m != p_.operands[0].memory[p_.operands[0].memories - 1]) used(r, m) = 0;
   }
 }
 
 Costs Search::bound(const Label& l, std::span<double> r) const {
-  const double left = iterations_ / iterations(l.exponents);
+  const double left = iterations_ / table_.iterations(l.index);
   thread_local std::vector<double> carried, waits;
   carried.assign(p_.ports.size(), 0);
   waits.assign(r.begin(), r.begin() + kFixed);
   Costs c{.energy_pj = r[kEnergy]};
   for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = busy(r)[i] * left;
   for (std::size_t o = 0; o < p_.operands.size(); ++o)
-    for (std::size_t b = l.cuts[o]; b < boundaries_[o].size(); ++b) {
-      const Bound& least = least_[o][b][l.index];
+    for (std::size_t b = l.cuts[o]; b < table_.of(o).size(); ++b) {
+      const BoundaryTable::Least& least = table_.least(o, b, l.index);
       c.energy_pj += least.energy;
-      const BoundaryTile& any = boundaries_[o][b].tile(0, std::numeric_limits<double>::infinity());
+      const BoundaryTile& any = table_.of(o)[b].tile(0, std::numeric_limits<double>::infinity());
       for (std::uint32_t f = 0; f < any.count; ++f) carried[any.flows[f].port] += least.busy[f];
-      if (b > 0) add_wait(o, any, boundaries_[o][b].least_wait(), waits);
+      if (b > 0) add_wait(o, any, table_.of(o)[b].least_wait(), waits);
     }
   c.latency = r[kTime] * left + r[kSaved] + onload(waits) + waits[kOffload];
   c.latency = std::max(c.latency, r[kBusiest]);
@@ -403,14 +357,10 @@ void Search::keep(Label l, std::span<double> r) {
   if (!(costs.energy_pj < std::numeric_limits<double>::infinity())) return;
   const Rank rank = rank_of(options_.criterion, costs);
   if (best_ && !(rank < rank_of(options_.criterion, best_costs_))) return;
-  std::string key(reinterpret_cast<const char*>(&l.index), sizeof l.index);
-  key.append(reinterpret_cast<const char*>(l.cuts.data()), sizeof l.cuts);
-  key.push_back(l.sums ? '1' : '0');
-  for (std::size_t o = 0; o < p_.operands.size(); ++o) {
-    const float run = l.cuts[o] == boundaries_[o].size() ? 1.0f : l.run[o];
-    key.append(reinterpret_cast<const char*>(&run), sizeof run);
-  }
-  std::vector<std::uint32_t>& others = by_state_[key];
+  State state{.index = l.index, .cuts = l.cuts, .sums = l.sums};
+  for (std::size_t o = 0; o < p_.operands.size(); ++o)
+    state.run[o] = l.cuts[o] == table_.of(o).size() ? 1.0f : l.run[o];
+  std::vector<std::uint32_t>& others = by_state_[state];
   for (const std::uint32_t other : others) {
     const std::span<double> theirs = row(other);
     bool better = true;
@@ -439,14 +389,13 @@ void Search::keep(Label l, std::span<double> r) {
 void Search::expand(std::uint32_t label) {
   const Label from = labels_[label];
   const std::vector<double> spent(row(label).begin(), row(label).end());
-  const double periods = iterations_ / iterations(from.exponents);
-  std::vector<Cutting> cuttings;
+  const double periods = iterations_ / table_.iterations(from.index);
   std::vector<double> r;
   for (std::size_t k = 0; k < lattice_.kinds().size(); ++k) {
     const LoopKind& kind = lattice_.kinds()[k];
     if (from.exponents[k] == kind.count || !is_pinned(from, kind)) continue;
-    list_cuttings(from, k, cuttings);
-    for (const Cutting& cutting : cuttings) {
+    list_cuttings(from, k);
+    for (const Cutting& cutting : cuttings_) {
       r = spent;
       bool incomplete = false;
       if (!apply(from, cutting, periods, r, incomplete)) continue;
@@ -504,9 +453,9 @@ void Search::complete(std::uint32_t label) {
   Label l = labels_[label];
   Cutting rest;
   for (std::size_t o = 0; o < p_.operands.size(); ++o)
-    rest.count[o] = static_cast<std::uint8_t>(boundaries_[o].size() - l.cuts[o]);
+    rest.count[o] = static_cast<std::uint8_t>(table_.of(o).size() - l.cuts[o]);
   if (!apply(l, rest, 1, end, l.sums) || !fits_top(l, end)) return;
-  for (std::size_t o = 0; o < p_.operands.size(); ++o) l.cuts[o] = static_cast<std::uint8_t>(boundaries_[o].size());
+  for (std::size_t o = 0; o < p_.operands.size(); ++o) l.cuts[o] = static_cast<std::uint8_t>(table_.of(o).size());
   const Costs costs = bound(l, end);
   if (best_ && !(rank_of(options_.criterion, costs) < rank_of(options_.criterion, best_costs_))) return;
   best_ = label;
@@ -539,12 +488,15 @@ void Search::carry_on() {
 }
 
 Optimum Search::run() {
-  if (result_.is_out_of_time) return result_;
+  if (!table_.is_complete()) {
+    result_.is_out_of_time = true;
+    return result_;
+  }
   result_.is_proven = true;
   Exponents last{};
   for (std::size_t k = 0; k < lattice_.kinds().size(); ++k)
     last[k] = static_cast<std::uint8_t>(lattice_.kinds()[k].count);
-  iterations_ = iterations(last);
+  iterations_ = table_.iterations(lattice_.size() - 1);
   for (const LoopKind& kind : lattice_.kinds()) loops_ += kind.count;
   std::vector<double> r(width_, 0);
   r[kTime] = p_.cycles_per_mac;

@@ -13,6 +13,11 @@ struct Event {
   Cause cause{};
 };
 
+struct End {
+  double time = 0;
+  std::uint32_t event = 0;
+};
+
 }  // namespace
 
 // Backwards from what ended last, by causes; where an event names none, whatever ended last before it began.
@@ -25,22 +30,28 @@ std::vector<PathStep> critical_path(const Timeline& timeline) {
     const Transfer& t = timeline.transfers[i];
     return Event{PathStep::Kind::Transfer, i, t.start, t.end, t.cause};
   };
-  // Tiles, then transfers, by when they end; of equals in this order.
+  // Tiles, then transfers; of those that end at once the last.
   const auto tiles = static_cast<std::uint32_t>(timeline.tiles.size());
   const auto event = [&](std::uint32_t i) { return i < tiles ? tile(i) : transfer(i - tiles); };
-  struct End {
-    double time = 0;
-    std::uint32_t event = 0;
+  std::uint32_t last = 0;
+  double last_end = -1;
+  const auto note = [&](double end, std::uint32_t i) {
+    if (end >= last_end) last = i, last_end = end;
   };
+  for (std::uint32_t i = 0; i < tiles; ++i) note(timeline.tiles[i].end, i);
+  for (std::uint32_t i = 0; i < timeline.transfers.size(); ++i) note(timeline.transfers[i].end, tiles + i);
+  // By when they end: most paths do without.
   std::vector<End> by_end;
-  by_end.reserve(timeline.tiles.size() + timeline.transfers.size());
-  for (const TileTime& t : timeline.tiles) by_end.push_back({t.end, static_cast<std::uint32_t>(by_end.size())});
-  for (const Transfer& t : timeline.transfers) by_end.push_back({t.end, static_cast<std::uint32_t>(by_end.size())});
-  sort_by_number(by_end, [](const End& e) { return e.time; });
+  const auto sort_by_end = [&] {
+    by_end.reserve(timeline.tiles.size() + timeline.transfers.size());
+    for (const TileTime& t : timeline.tiles) by_end.push_back({t.end, static_cast<std::uint32_t>(by_end.size())});
+    for (const Transfer& t : timeline.transfers) by_end.push_back({t.end, static_cast<std::uint32_t>(by_end.size())});
+    sort_by_number(by_end, [](const End& e) { return e.time; });
+  };
   std::vector<PathStep> path;
-  if (by_end.empty()) return path;
+  if (last_end < 0) return path;
   double cursor = timeline.cycles;
-  Event at = event(by_end.back().event);
+  Event at = event(last);
   for (;;) {
     const double from = std::min(cursor, at.start);
     Event next;
@@ -56,7 +67,8 @@ std::vector<PathStep> critical_path(const Timeline& timeline) {
     }
     // A cause that ends later than its effect begins (a place shared in time) leads nowhere new.
     if (has_next && next.end > from) has_next = false;
-    if (!has_next) {
+    if (!has_next && from > 0) {
+      if (by_end.empty()) sort_by_end();
       const auto after =
           std::upper_bound(by_end.begin(), by_end.end(), from, [](double time, const End& e) { return time < e.time; });
       for (auto i = after; i != by_end.begin();) {

@@ -187,7 +187,7 @@ bool Engine::gather(const Tile& tile, double earliest, When& ready) {
 void Engine::note_writing(BlockId b, StoreId store, std::uint32_t new_stay, const When& done) {
   BlockState& s = state(b);
   for (std::uint32_t c = s.first_copy; c != kNever;) {
-    const std::uint32_t next = copies_[c].next_copy;
+    const std::uint32_t next = copies_.next(c);
     if (copies_[c].store != store) drop_copy(b, c);
     c = next;
   }
@@ -262,7 +262,7 @@ bool Engine::run_tile(std::uint32_t t) {
 bool Engine::leave(BlockId b, double now) {
   for (std::uint32_t c = state(b).first_copy; c != kNever;) {
     const StoreId store = copies_[c].store;
-    c = copies_[c].next_copy;
+    c = copies_.next(c);
     if (store != machine_.home && !evict(b, store, now)) return false;
   }
   return true;
@@ -276,12 +276,12 @@ bool Engine::settle(BlockId b, double now) {
     return false;
   const bool is_dead = s.next_use == kNever;
   for (std::uint32_t c = s.first_copy; c != kNever;) {
-    const std::uint32_t next = copies_[c].next_copy;
+    const std::uint32_t next = copies_.next(c);
     if (copies_[c].store != machine_.home && (is_dead || (copies_[c].next_use == kNever && s.copies > 1)))
       drop_copy(b, c);
     c = next;
   }
-  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy)
+  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_.next(c))
     if (cost_of_losing(s, copies_[c]) != copies_[c].said) may_leave(b, c);
   if (is_dead && s.home_stay != kNever && !block(b).ends_at_home && !block(b).starts_at_home) {
     When last = s.home_used;
@@ -322,8 +322,7 @@ Scheduled Engine::run() {
   for (const Transfer& transfer : out_.transfers) out_.cycles = std::max(out_.cycles, transfer.end);
   // What is still there at the end, the home's blocks above all.
   for (const BlockState& s : state_) {
-    for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy)
-      out_.stays[copies_[c].stay].to = out_.cycles;
+    for (std::uint32_t c = s.first_copy; c != kNever; c = copies_.next(c)) out_.stays[copies_[c].stay].to = out_.cycles;
     if (s.home_stay != kNever) out_.stays[s.home_stay].to = out_.cycles;
   }
   return std::move(out_);

@@ -273,7 +273,7 @@ std::optional<Engine::Fetch> Engine::shared(BlockId b, StoreId to, double earlie
   if (t.start < earliest) return std::nullopt;
   const Route &theirs = machine_.route(t.from, t.to), &ours = machine_.route(t.from, to);
   bool is_there = false;
-  for (std::uint32_t c = state(b).first_copy; c != kNever; c = copies_[c].next_copy)
+  for (std::uint32_t c = state(b).first_copy; c != kNever; c = copies_.next(c))
     is_there = is_there || copies_[c].stay == t.from_stay;
   if (!is_there || !ours.exists || ours.channels.empty() || ours.channels != theirs.channels) return std::nullopt;
   const double rate = static_cast<double>(block(b).bytes) / std::max(1.0, t.passed - t.start);
@@ -294,17 +294,17 @@ bool Engine::bring(BlockId b, StoreId store, double earliest, When& ready) {
   BlockState& s = state(b);
   MONET_ASSERT(s.copies > 0, "a block is written before it is read");
   bool is_near = false;
-  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy)
-    is_near = is_near || machine_.route(copies_[c].store, store).exists;
+  for (std::uint32_t c = s.first_copy; c != kNever && !is_near; c = copies_.next(c))
+    is_near = machine_.route(copies_[c].store, store).exists;
   if (!is_near && !send_home(b, copies_[s.first_copy].store, earliest, Purpose::Spill)) return false;
   double first = std::numeric_limits<double>::infinity();
-  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy)
+  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_.next(c))
     first = std::min(first, copies_[c].available.time);
   const auto spot = make_room(b, store, std::max(earliest, first), std::max(earliest, first));
   if (!spot) return false;
   std::optional<Fetch> best = shared(b, store, spot->time);
   std::uint32_t carried_by = best ? out_.transfers[s.last_fetch].carried_by : kNever;
-  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_[c].next_copy) {
+  for (std::uint32_t c = s.first_copy; c != kNever; c = copies_.next(c)) {
     if (!machine_.route(copies_[c].store, store).exists) continue;
     // With all of its channels free at once it would arrive then; most are no better than one that was looked at.
     const double soonest =

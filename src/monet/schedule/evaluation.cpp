@@ -39,7 +39,7 @@ class Accounts {
     e_.tensors.resize(in.graph.tensors.size());
   }
 
-  void run() {
+  void run(Detail detail) {
     e_.latency = e_.timeline.cycles;
     e_.clock_hz = in_.chip.clock_hz;
     for (std::uint32_t i = 0; i < p_.tiles.size(); ++i) add_tile(i);
@@ -58,7 +58,7 @@ class Accounts {
       e_.energy_by_phase[p] += pj;
     }
     double peak = 0, time = 0;
-    std::vector<StoreUse> uses = store_uses(in_.graph, e_.tiled, e_.timeline, peak, time);
+    std::vector<StoreUse> uses = store_uses(in_.graph, e_.tiled, e_.timeline, detail, peak, time);
     for (std::size_t s = 0; s < e_.stores.size(); ++s) {
       uses[s].bytes_in = e_.stores[s].bytes_in;
       uses[s].bytes_out = e_.stores[s].bytes_out;
@@ -426,7 +426,7 @@ double transfer_energy_pj(const Problem& problem, const Timeline& timeline) {
   return pj;
 }
 
-std::variant<Evaluation, Infeasible> evaluate(const TilingInput& input) {
+std::variant<Evaluation, Infeasible> evaluate(const TilingInput& input, Detail detail) {
   if (auto infeasible = begins_with_too_much(input)) return std::move(*infeasible);
   auto tiled = tile(input);
   if (auto* infeasible = std::get_if<Infeasible>(&tiled)) return std::move(*infeasible);
@@ -434,7 +434,7 @@ std::variant<Evaluation, Infeasible> evaluate(const TilingInput& input) {
   Scheduled scheduled = schedule(e.tiled.problem);
   if (const auto* no_room = std::get_if<NoRoom>(&scheduled)) return explain_no_room(input, e.tiled, *no_room);
   e.timeline = std::move(std::get<Timeline>(scheduled));
-  Accounts(input, e).run();
+  Accounts(input, e).run(detail);
   return e;
 }
 

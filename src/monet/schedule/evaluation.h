@@ -43,8 +43,8 @@ struct StoreUse {
   };
   double peak_bytes = 0, peak_time = 0;
   ByUse at_peak{};
-  std::int64_t highest_address = 0;  // above which nothing ever lay
-  std::vector<Point> points{};
+  std::int64_t highest_address = 0;    // above which nothing ever lay
+  std::vector<Point> points{};         // where Detail::OverTime is asked for
   double bytes_in = 0, bytes_out = 0;  // of transfers and flows
 };
 
@@ -103,7 +103,11 @@ struct Evaluation {
 // What a store could not hold, in words, with what would mend it.
 Infeasible explain_no_room(const TilingInput& input, const Tiled& tiled, const NoRoom& no_room);
 
-std::variant<Evaluation, Infeasible> evaluate(const TilingInput& input);
+enum class Detail {
+  Figures,   // all but the next: what searches compare
+  OverTime,  // StoreUse::points, too
+};
+std::variant<Evaluation, Infeasible> evaluate(const TilingInput& input, Detail detail = Detail::OverTime);
 
 // Of all transfers: stores and channels.
 double transfer_energy_pj(const Problem& problem, const Timeline& timeline);
@@ -113,7 +117,7 @@ std::vector<double> port_cycles(const Problem& problem, const Timeline& timeline
 // Of a transfer in the ports of its stores; carried by another one, it takes cycles where it ends only.
 std::vector<PortDemand> port_demands(const Problem& problem, const Timeline& timeline, std::uint32_t transfer);
 std::vector<PathStep> critical_path(const Timeline& timeline);
-std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const Timeline& timeline, double& peak_total,
-                                 double& peak_total_time);
+std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const Timeline& timeline, Detail detail,
+                                 double& peak_total, double& peak_total_time);
 
 }  // namespace monet::schedule

@@ -14,8 +14,8 @@ struct Change {
 
 }  // namespace
 
-std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const Timeline& timeline, double& peak_total,
-                                 double& peak_total_time) {
+std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const Timeline& timeline, Detail detail,
+                                 double& peak_total, double& peak_total_time) {
   const std::vector<Store>& stores = tiled.problem.machine.stores;
   std::vector<StoreUse> uses(stores.size());
   std::vector<Change> changes;
@@ -33,7 +33,11 @@ std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const T
   }
   // Those of one time count as one, in any order: bytes are whole numbers.
   sort_by_number(changes, [](const Change& c) { return c.time; });
-  std::vector<ByUse> now(stores.size());
+  struct Now {
+    ByUse by_use{};
+    double bytes = 0;
+  };
+  std::vector<Now> now(stores.size());
   std::vector<bool> is_changed(stores.size(), false);
   std::vector<std::uint32_t> changed;
   double total = 0;
@@ -41,7 +45,9 @@ std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const T
   for (std::size_t i = 0; i < changes.size();) {
     const double time = changes[i].time;
     for (; i < changes.size() && changes[i].time == time; ++i) {
-      now[changes[i].store][changes[i].use] += changes[i].bytes;
+      Now& store = now[changes[i].store];
+      store.by_use[changes[i].use] += changes[i].bytes;
+      store.bytes += changes[i].bytes;
       total += changes[i].bytes;
       if (!is_changed[changes[i].store]) changed.push_back(changes[i].store);
       is_changed[changes[i].store] = true;
@@ -52,13 +58,11 @@ std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const T
     }
     for (const std::uint32_t s : changed) {
       is_changed[s] = false;
-      double sum = 0;
-      for (const double bytes : now[s]) sum += bytes;
-      uses[s].points.push_back({time, now[s]});
-      if (sum > uses[s].peak_bytes) {
-        uses[s].peak_bytes = sum;
+      if (detail == Detail::OverTime) uses[s].points.push_back({time, now[s].by_use});
+      if (now[s].bytes > uses[s].peak_bytes) {
+        uses[s].peak_bytes = now[s].bytes;
         uses[s].peak_time = time;
-        uses[s].at_peak = now[s];
+        uses[s].at_peak = now[s].by_use;
       }
     }
     changed.clear();

@@ -30,7 +30,7 @@ Figures figures_of(const plan::Chip& chip, const plan::Decided& decided,
   return out;
 }
 
-Evaluated evaluate(const Setting& setting, const Subject& subject, const plan::Plan& plan) {
+Evaluated evaluate(const Setting& setting, const Subject& subject, const plan::Plan& plan, schedule::Detail detail) {
   Evaluated out{.decided = plan::decide(subject.graph, subject.facts, setting.chip, plan)};
   out.outcome = schedule::evaluate({.graph = subject.graph,
                                     .storage = *subject.storage,
@@ -38,7 +38,8 @@ Evaluated evaluate(const Setting& setting, const Subject& subject, const plan::P
                                     .chip = setting.chip,
                                     .hardware = setting.hardware,
                                     .decided = out.decided,
-                                    .costs = setting.costs});
+                                    .costs = setting.costs},
+                                   detail);
   return out;
 }
 

@@ -53,7 +53,8 @@ struct Evaluated {
   plan::Decided decided{};
   std::variant<schedule::Evaluation, schedule::Infeasible> outcome{};
 };
-Evaluated evaluate(const Setting& setting, const Subject& subject, const plan::Plan& plan);
+Evaluated evaluate(const Setting& setting, const Subject& subject, const plan::Plan& plan,
+                   schedule::Detail detail = schedule::Detail::Figures);
 
 // A plan of these groups and nothing else: all nodes, in the order in which they run; none: groups by default.
 plan::Plan plan_of(const Subject& subject, const std::vector<std::vector<NodeId>>& groups);
