@@ -93,7 +93,8 @@ Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, 
   for (std::size_t i = 0; i < size; ++i) {
     Extents inside;
     inside.fill(1);
-    for (std::size_t k = 0; k < kinds.size(); ++k) inside[kinds[k].dimension] *= std::pow(kinds[k].factor, e[k]);
+    for (std::size_t k = 0; k < kinds.size(); ++k)
+      for (std::uint32_t n = 0; n < e[k]; ++n) inside[kinds[k].dimension] *= kinds[k].factor;
     TileSizes sizes(p, o, inside);
     const double elements = boundary > 0 ? sizes.count(boundary, 1, 1).largest : 0;
     // The array holds one element a lane: no relevant loop is inside of it. Of other tiles only those that fit are cut
@@ -104,7 +105,8 @@ Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, 
     finished_.push_back(is_looked_at ? make_tile(p, o, boundary, sizes, all_sizes, steps, elements, false) : held);
     if (is_output_)
       partial_.push_back(is_looked_at ? make_tile(p, o, boundary, sizes, all_sizes, steps, elements, true) : held);
-    overlap_.push_back(o.relations.empty() ? 1 : sizes.count(boundary + 1, 1, 1).elements / once);
+    // Asked of sums only.
+    overlap_.push_back(o.relations.empty() || !is_output_ ? 1 : sizes.count(boundary + 1, 1, 1).elements / once);
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       if (e[k]++ < kinds[k].count) break;
       e[k] = 0;

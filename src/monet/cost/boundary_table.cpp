@@ -34,6 +34,7 @@ BoundaryTable::BoundaryTable(const Problem& p, const Lattice& lattice, const Dea
       irrelevant_[o].push_back(product_inside(lattice, tile, [&](const LoopKind& kind) {
         return p.operands[o].relevance[kind.dimension] == Relevance::None;
       }));
+    boundaries_[o].reserve(p.operands[o].memories);
     for (std::size_t b = 0; b < p.operands[o].memories; ++b) {
       if (deadline.is_over()) return;
       add(boundaries_[o].emplace_back(p, o, b, lattice), lattice, tiles);

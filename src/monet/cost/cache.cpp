@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -21,17 +22,18 @@ constexpr std::string_view kKind = "monet cost cache";
 
 // Names are quoted, so that none runs into what stands beside it.
 void append(std::string& text, const Layer& layer) {
+  const auto add = std::back_inserter(text);
   for (const work::Dimension& d : layer.dimensions)
-    text += fmt::format("dimension {} {}\n", json_quoted(d.name), d.size);
+    fmt::format_to(add, "dimension {} {}\n", json_quoted(d.name), d.size);
   for (const Operand& o : layer.operands) {
-    text += fmt::format("operand {} {} {} {}\n", json_quoted(o.name), name(o.slot), o.bits, o.partial_bits);
+    fmt::format_to(add, "operand {} {} {} {}\n", json_quoted(o.name), name(o.slot), o.bits, o.partial_bits);
     for (const work::Axis& axis : o.axes) {
-      text += fmt::format("axis {} {}", axis.extent, axis.offset);
-      for (const work::Term& term : axis.terms) text += fmt::format(" {}*{}", term.coefficient, term.dimension);
+      fmt::format_to(add, "axis {} {}", axis.extent, axis.offset);
+      for (const work::Term& term : axis.terms) fmt::format_to(add, " {}*{}", term.coefficient, term.dimension);
       text += '\n';
     }
   }
-  text += fmt::format("stored {}\n", layer.starts_from_stored);
+  fmt::format_to(add, "stored {}\n", layer.starts_from_stored);
 }
 
 void append(std::string& text, const std::vector<hardware::Unrolling>& loops) {
@@ -85,11 +87,10 @@ bool is_roomy(const hardware::Core& core, std::size_t m, const MapOptions& optio
   return true;
 }
 
-std::string key_of(const Layer& layer, const CoreText& core, const MappingRequest& request, const MapOptions& options) {
-  std::string text = fmt::format("version {}\n", kCacheVersion) + core.text;
+std::string key_of(const Layer& layer, const CoreKey& core, const MappingRequest& request) {
+  std::string text = core.digest + "\n";
   append(text, layer);
   append(text, request);
-  append(text, options);
   return sha256_hex(text);
 }
 
@@ -106,8 +107,8 @@ std::vector<double> sizes_of(const hardware::Core& core, const std::vector<std::
   return sizes;
 }
 
-CoreText text_with(const hardware::Core& core, const MapOptions& options, bool shares_sizes) {
-  CoreText out;
+CoreKey key_with(const hardware::Core& core, const MapOptions& options, bool shares_sizes) {
+  CoreKey out;
   hardware::Hardware chip;
   chip.cores.push_back(core);
   hardware::Core& bare = chip.cores[0];
@@ -120,17 +121,19 @@ CoreText text_with(const hardware::Core& core, const MapOptions& options, bool s
     if (shares_sizes && is_roomy(core, m, options)) out.roomy.push_back(m);
   }
   for (const std::size_t m : out.roomy) bare.memories[m].size_bits = 0;
-  out.text = hardware::print(chip);
+  std::string text = fmt::format("version {}\n", kCacheVersion) + hardware::print(chip);
+  append(text, options);
+  out.digest = sha256_hex(text);
   return out;
 }
 
 }  // namespace
 
-CoreText text_of(const hardware::Core& core, const MapOptions& options) { return text_with(core, options, true); }
+CoreKey key_of(const hardware::Core& core, const MapOptions& options) { return key_with(core, options, true); }
 
 std::string content_key(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                         const MapOptions& options) {
-  return key_of(layer, text_with(core, options, !has_wide_elements(layer)), request, options);
+  return key_of(layer, key_with(core, options, !has_wide_elements(layer)), request);
 }
 
 // What is known of the key; or nothing, and the caller is to search it and to `settle` it.
@@ -173,15 +176,15 @@ void Cache::add_new(KeyedMapping each) {
 
 MapResult Cache::map(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                      const MapOptions& options) {
-  return map(layer, core, text_of(core, options), request, options);
+  return map(layer, core, key_of(core, options), request, options);
 }
 
-MapResult Cache::map(const Layer& layer, const hardware::Core& core, const CoreText& text,
+MapResult Cache::map(const Layer& layer, const hardware::Core& core, const CoreKey& core_key,
                      const MappingRequest& request, const MapOptions& options) {
-  if (!text.roomy.empty() && has_wide_elements(layer))
-    return map(layer, core, text_with(core, options, false), request, options);
-  const std::string key = key_of(layer, text, request, options);
-  const std::vector<double> sizes = sizes_of(core, text.roomy);
+  if (!core_key.roomy.empty() && has_wide_elements(layer))
+    return map(layer, core, key_with(core, options, false), request, options);
+  const std::string key = key_of(layer, core_key, request);
+  const std::vector<double> sizes = sizes_of(core, core_key.roomy);
   while (const std::optional<CachedMapping> known = find_or_claim(key, sizes)) {
     if (std::optional<MapResult> result = rebuild(*known, layer, core, request, options)) {
       hits_.fetch_add(1);
@@ -196,7 +199,7 @@ MapResult Cache::map(const Layer& layer, const hardware::Core& core, const CoreT
   searched_.fetch_add(1);
   try {
     MapResult result = map_layer(layer, core, request, options);
-    settle(key, cached(result, text.roomy));
+    settle(key, cached(result, core_key.roomy));
     return result;
   } catch (...) {
     settle(key, std::nullopt);  // whoever waits for it is to find the fault itself

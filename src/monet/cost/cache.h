@@ -15,14 +15,15 @@
 
 namespace monet::cost {
 
-// A core as keys have it, made once for many layers: without what decides no mapping, and without the sizes of its
-// roomy memories, those above which no slot of theirs has another. Tiles of a layer are whole there, whatever the
-// mapping: their size says whether one fits and nothing else, so that chips which differ in it share what is found.
-struct CoreText {
-  std::string text{};
+// What keys have of a core and the options, made once for many layers: without what decides no mapping, and without the
+// sizes of its roomy memories, those above which no slot of theirs has another. Tiles of a layer are whole there,
+// whatever the mapping: their size says whether one fits and nothing else, so that chips which differ in it share what
+// is found.
+struct CoreKey {
+  std::string digest{};
   std::vector<std::size_t> roomy{};  // of Core::memories
 };
-CoreText text_of(const hardware::Core& core, const MapOptions& options);
+CoreKey key_of(const hardware::Core& core, const MapOptions& options);
 
 // Mappings found so far, by what they are of: the layer without its name, the core, the request and the options. Shared
 // by threads: what several ask for at once is searched once. A file of it can be read by a later run. What is stored is
@@ -33,7 +34,7 @@ class Cache {
   // Looks the mapping up, or searches it and keeps it. What the watch cut short is kept, too, but not for a file.
   MapResult map(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                 const MapOptions& options);
-  MapResult map(const Layer& layer, const hardware::Core& core, const CoreText& text, const MappingRequest& request,
+  MapResult map(const Layer& layer, const hardware::Core& core, const CoreKey& core_key, const MappingRequest& request,
                 const MapOptions& options);
   void forget_stopped();  // there is more time
 

@@ -13,7 +13,7 @@ namespace monet::cost {
 
 // The form of cached mappings. One more whenever the model, the search or the form changes: entries of other versions
 // are left out.
-inline constexpr std::int64_t kCacheVersion = 3;
+inline constexpr std::int64_t kCacheVersion = 4;
 
 // One entry of a Cache: a mapping, or why there is none.
 struct CachedMapping {

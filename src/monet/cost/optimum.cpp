@@ -85,6 +85,7 @@ class Search {
         table_(p, lattice_, options.watch.deadline),
         width_(kFixed + p.memories.size() + p.ports.size()) {
     result_.rooms.resize(p.memories.size());
+    if (table_.is_complete()) find_ends();
   }
   Optimum run();
 
@@ -111,6 +112,7 @@ class Search {
   bool fits_later(const Label& l, std::span<double> r) const;
   bool fits_top(const Label& l, std::span<double> r) const;
   void forget_closed(const Label& l, std::span<double> r) const;
+  void find_ends();
   Costs bound(const Label& l, std::span<double> r) const;
   void add_wait(std::size_t operand, const BoundaryTile& tile, double wait, std::span<double> r) const;
   double onload(std::span<const double> r) const;
@@ -125,6 +127,9 @@ class Search {
   Lattice lattice_;
   BoundaryTable table_;
   std::size_t width_;
+  // By operand, one more than the last boundary that something has to do with; 0: none.
+  using Ends = std::array<std::uint8_t, kMaxOperands>;
+  std::vector<Ends> port_ends_, memory_ends_;
   std::vector<Label> labels_;
   std::vector<double> spent_;
   std::vector<bool> alive_;
@@ -158,6 +163,7 @@ std::size_t Search::depth(const Label& l) const {
 
 // Whether the user lets this kind of loop come next.
 bool Search::is_pinned(const Label& l, const LoopKind& kind) const {
+  if (options_.pins.empty()) return true;
   const auto at = static_cast<std::ptrdiff_t>(depth(l)), from_outside = at - static_cast<std::ptrdiff_t>(loops_);
   return std::all_of(options_.pins.begin(), options_.pins.end(), [&](const PinnedLoop& pin) {
     if (pin.position != at && pin.position != from_outside) return true;
@@ -308,25 +314,37 @@ bool Search::fits_top(const Label& l, std::span<double> r) const {
 // only there are equals.
 void Search::forget_closed(const Label& l, std::span<double> r) const {
   const double left = iterations_ / table_.iterations(l.index);
+  const auto is_open = [&](const Ends& ends) {
+    for (std::size_t o = 0; o < p_.operands.size(); ++o)
+      if (ends[o] > l.cuts[o]) return true;
+    return false;
+  };
   for (std::size_t i = 0; i < p_.ports.size(); ++i) {
-    const bool open = std::any_of(p_.ports[i].users.begin(), p_.ports[i].users.end(), [&](const PortUser& user) {
-      const bool low = user.direction == static_cast<std::uint32_t>(hardware::Direction::ReadToLow) ||
-                       user.direction == static_cast<std::uint32_t>(hardware::Direction::WriteFromLow);
-      const std::size_t b = low ? user.level : user.level + 1;
-      return b < table_.of(user.operand).size() && b >= l.cuts[user.operand];
-    });
-    if (open) continue;
+    if (is_open(port_ends_[i])) continue;
     r[kBusiest] = std::max(r[kBusiest], busy(r)[i] * left);
     busy(r)[i] = 0;
   }
-  for (std::size_t m = 0; m < p_.memories.size(); ++m) {
-    bool open = false;
-    for (std::size_t i = 0; i < p_.memories[m].operands.size(); ++i) {
-      const std::size_t o = p_.memories[m].operands[i], b = p_.memories[m].level[i] + 1;
-      open = open || (b < table_.of(o).size() && b >= l.cuts[o]);
+  for (std::size_t m = 0; m < p_.memories.size(); ++m)
+    if (!is_open(memory_ends_[m]) && m != p_.operands[0].memory[p_.operands[0].memories - 1]) used(r, m) = 0;
+}
+
+// Boundaries whose flows pass a port, or below which a memory holds something.
+void Search::find_ends() {
+  const auto note = [&](Ends& ends, std::size_t operand, std::size_t boundary) {
+    if (boundary < table_.of(operand).size())
+      ends[operand] = std::max(ends[operand], static_cast<std::uint8_t>(boundary + 1));
+  };
+  port_ends_.resize(p_.ports.size());
+  for (std::size_t i = 0; i < p_.ports.size(); ++i)
+    for (const PortUser& user : p_.ports[i].users) {
+      const bool low = user.direction == static_cast<std::uint32_t>(hardware::Direction::ReadToLow) ||
+                       user.direction == static_cast<std::uint32_t>(hardware::Direction::WriteFromLow);
+      note(port_ends_[i], user.operand, low ? user.level : user.level + 1);
     }
-    if (!open && m != p_.operands[0].memory[p_.operands[0].memories - 1]) used(r, m) = 0;
-  }
+  memory_ends_.resize(p_.memories.size());
+  for (std::size_t m = 0; m < p_.memories.size(); ++m)
+    for (std::size_t i = 0; i < p_.memories[m].operands.size(); ++i)
+      note(memory_ends_[m], p_.memories[m].operands[i], p_.memories[m].level[i] + 1);
 }
 
 Costs Search::bound(const Label& l, std::span<double> r) const {

@@ -34,7 +34,6 @@ class Accounts {
     e_.core_vector_ops.assign(in.chip.cores.size(), 0);
     e_.units.resize(machine_.units.size());
     e_.channel_bytes.assign(machine_.channels.size(), 0);
-    e_.port_cycles = port_cycles(p_, e.timeline);
     e_.nodes.resize(in.graph.nodes.size());
     e_.tensors.resize(in.graph.tensors.size());
   }
@@ -51,12 +50,7 @@ class Accounts {
       if (i % each == 0) e_.iteration_ends.push_back(0);
       e_.iteration_ends.back() = std::max(e_.iteration_ends.back(), e_.timeline.tiles[i].end);
     }
-    add_path();
-    for (std::size_t p = 0; p < kPhases; ++p) {
-      const double pj = in_.chip.leakage_pj_per_cycle * e_.latency_by_phase[p];
-      e_.energy.leakage += pj;
-      e_.energy_by_phase[p] += pj;
-    }
+    e_.energy.leakage = in_.chip.leakage_pj_per_cycle * e_.latency;
     double peak = 0, time = 0;
     std::vector<StoreUse> uses = store_uses(in_.graph, e_.tiled, e_.timeline, detail, peak, time);
     for (std::size_t s = 0; s < e_.stores.size(); ++s) {
@@ -66,6 +60,9 @@ class Accounts {
     e_.stores = std::move(uses);
     e_.peak_total_bytes = peak;
     e_.peak_total_time = time;
+    if (detail == Detail::Figures) return;
+    e_.port_cycles = port_cycles(p_, e_.timeline);
+    add_path();
     add_tensors();
   }
 
@@ -254,6 +251,8 @@ class Accounts {
           step.kind == PathStep::Kind::Tile ? step.index : e_.timeline.transfers[step.index].tile.value;
       e_.latency_by_phase[phase_of(tile)] += step.to - step.from;
     }
+    for (std::size_t p = 0; p < kPhases; ++p)
+      e_.energy_by_phase[p] += in_.chip.leakage_pj_per_cycle * e_.latency_by_phase[p];
   }
 
   void add_tensors() {

@@ -44,7 +44,7 @@ struct StoreUse {
   double peak_bytes = 0, peak_time = 0;
   ByUse at_peak{};
   std::int64_t highest_address = 0;    // above which nothing ever lay
-  std::vector<Point> points{};         // where Detail::OverTime is asked for
+  std::vector<Point> points{};         // where Detail::All is asked for
   double bytes_in = 0, bytes_out = 0;  // of transfers and flows
 };
 
@@ -104,10 +104,10 @@ struct Evaluation {
 Infeasible explain_no_room(const TilingInput& input, const Tiled& tiled, const NoRoom& no_room);
 
 enum class Detail {
-  Figures,   // all but the next: what searches compare
-  OverTime,  // StoreUse::points, too
+  Figures,  // what searches compare: all but the next
+  All,      // Evaluation::path and what lasts by phase, port_cycles, lives of tensors, StoreUse::points
 };
-std::variant<Evaluation, Infeasible> evaluate(const TilingInput& input, Detail detail = Detail::OverTime);
+std::variant<Evaluation, Infeasible> evaluate(const TilingInput& input, Detail detail = Detail::All);
 
 // Of all transfers: stores and channels.
 double transfer_energy_pj(const Problem& problem, const Timeline& timeline);

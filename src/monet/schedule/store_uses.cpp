@@ -58,7 +58,7 @@ std::vector<StoreUse> store_uses(const Graph& graph, const Tiled& tiled, const T
     }
     for (const std::uint32_t s : changed) {
       is_changed[s] = false;
-      if (detail == Detail::OverTime) uses[s].points.push_back({time, now[s].by_use});
+      if (detail == Detail::All) uses[s].points.push_back({time, now[s].by_use});
       if (now[s].bytes > uses[s].peak_bytes) {
         uses[s].peak_bytes = now[s].bytes;
         uses[s].peak_time = time;

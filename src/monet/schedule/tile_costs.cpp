@@ -123,9 +123,9 @@ void TileKinds::price(const CostOptions& options) {
   for (const TileKind& kind : kinds_) {
     if (!std::holds_alternative<work::LoopNest>(kind.work)) continue;
     PricedCore& priced = cores[{kind.core, kind.at_lanes}];
-    if (!priced.text.text.empty()) continue;
+    if (!priced.key.digest.empty()) continue;
     priced.lanes = plan::at_lanes(chip_.cores[kind.core].core, kind.at_lanes);
-    priced.text = cost::text_of(priced.lanes.core, options.map);
+    priced.key = cost::key_of(priced.lanes.core, options.map);
   }
   const auto price_one = [&](std::size_t i) {
     if (options.priced != nullptr && options.priced->look_up(*keys_[i], kinds_[i])) return;
@@ -193,7 +193,7 @@ void TileKinds::price_nest(TileKind& kind, const CostOptions& options, const Pri
         kind.notes.push_back(*note);
       if (kind.adds_to_sums) layer.starts_from_stored = true;
       if (kind.leaves_sums) layer.operands[0].bits = layer.operands[0].partial_bits;
-      cost::MapResult result = cache.map(layer, priced.core, on.text, {}, options.map);
+      cost::MapResult result = cache.map(layer, priced.core, on.key, {}, options.map);
       if (!result.mapped) {
         kind.reason = result.reason;
         break;

@@ -95,7 +95,7 @@ class TileKinds {
   // A core as some kinds see it, prepared for all of them.
   struct PricedCore {
     plan::AtLanes lanes{};
-    cost::CoreText text{};
+    cost::CoreKey key{};
   };
   void price_nest(TileKind& kind, const CostOptions& options, const PricedCore& priced, cost::Cache& cache) const;
   std::vector<std::vector<cost::Layer>> forms_of(const TileKind& kind) const;

@@ -173,7 +173,7 @@ plan::Plan Checkpointing::plan(const Subject& subject, const solve::Choices& dec
 Figures Checkpointing::figures(const solve::Choices& decision) const {
   try {
     const Subject s = subject(decision);
-    const Evaluated e = evaluate(setting_, s, plan(s, decision), schedule::Detail::OverTime);
+    const Evaluated e = evaluate(setting_, s, plan(s, decision), schedule::Detail::All);
     Figures figures = figures_of(setting_.chip, e.decided, e.outcome);
     figures.samples = iterations_.size() > 1 ? iteration(decision).samples : 1;
     if (const auto* evaluation = std::get_if<schedule::Evaluation>(&e.outcome))
