@@ -188,7 +188,7 @@ void Engine::note_writing(BlockId b, StoreId store, std::uint32_t new_stay, cons
   BlockState& s = state(b);
   for (std::uint32_t c = s.first_copy; c != kNever;) {
     const std::uint32_t next = copies_.next(c);
-    if (copies_[c].store != store) drop_copy(b, c);
+    if (copies_.store(c) != store) drop_copy(b, c);
     c = next;
   }
   s.last_fetch = kNever;
@@ -203,12 +203,11 @@ void Engine::note_uses(const Tile& tile, const When& done) {
   for (std::uint32_t i = tile.first_use; i < tile.first_use + tile.uses; ++i) {
     const Use& use = p_.uses[i];
     state(use.block).next_use = uses_.after_use(i);
-    if (use.access == Access::Read)
-      copy_in(use.block, use.store)->used.at_least(done.time, done.cause);
-    else
+    if (use.access != Access::Read)
       note_writing(use.block, use.store, copy_in(use.block, use.store) != nullptr ? kNever : opened_[next_opened++],
                    done);
     Copy& copy = *copy_in(use.block, use.store);
+    if (use.access == Access::Read) copy.used.at_least(done.time, done.cause);
     copy.next_use = uses_.after_use_here(i);
     out_.use_stays.push_back(copy.stay);
   }
@@ -261,7 +260,7 @@ bool Engine::run_tile(std::uint32_t t) {
 
 bool Engine::leave(BlockId b, double now) {
   for (std::uint32_t c = state(b).first_copy; c != kNever;) {
-    const StoreId store = copies_[c].store;
+    const StoreId store = copies_.store(c);
     c = copies_.next(c);
     if (store != machine_.home && !evict(b, store, now)) return false;
   }

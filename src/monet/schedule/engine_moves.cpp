@@ -272,9 +272,8 @@ std::optional<Engine::Fetch> Engine::shared(BlockId b, StoreId to, double earlie
   const Transfer& t = out_.transfers[last];
   if (t.start < earliest) return std::nullopt;
   const Route &theirs = machine_.route(t.from, t.to), &ours = machine_.route(t.from, to);
-  bool is_there = false;
-  for (std::uint32_t c = state(b).first_copy; c != kNever; c = copies_.next(c))
-    is_there = is_there || copies_[c].stay == t.from_stay;
+  const std::uint32_t source = copies_.find(state(b), t.from);
+  const bool is_there = source != kNever && copies_[source].stay == t.from_stay;
   if (!is_there || !ours.exists || ours.channels.empty() || ours.channels != theirs.channels) return std::nullopt;
   const double rate = static_cast<double>(block(b).bytes) / std::max(1.0, t.passed - t.start);
   if (rate > machine_.stores[to.index()].bytes_per_cycle) return std::nullopt;
@@ -295,7 +294,7 @@ bool Engine::bring(BlockId b, StoreId store, double earliest, When& ready) {
   MONET_ASSERT(s.copies > 0, "a block is written before it is read");
   bool is_near = false;
   for (std::uint32_t c = s.first_copy; c != kNever && !is_near; c = copies_.next(c))
-    is_near = machine_.route(copies_[c].store, store).exists;
+    is_near = machine_.route(copies_.store(c), store).exists;
   if (!is_near && !send_home(b, copies_[s.first_copy].store, earliest, Purpose::Spill)) return false;
   double first = std::numeric_limits<double>::infinity();
   for (std::uint32_t c = s.first_copy; c != kNever; c = copies_.next(c))
@@ -304,15 +303,21 @@ bool Engine::bring(BlockId b, StoreId store, double earliest, When& ready) {
   if (!spot) return false;
   std::optional<Fetch> best = shared(b, store, spot->time);
   std::uint32_t carried_by = best ? out_.transfers[s.last_fetch].carried_by : kNever;
+  double rate = 0, cycles = 0;  // of the way looked at last: most are equally fast
   for (std::uint32_t c = s.first_copy; c != kNever; c = copies_.next(c)) {
-    if (!machine_.route(copies_[c].store, store).exists) continue;
+    const Copy& copy = copies_[c];
+    const double begin = std::max(spot->time, copy.available.time);
+    if (best && begin > best->end) continue;
+    if (!machine_.route(copy.store, store).exists) continue;
     // With all of its channels free at once it would arrive then; most are no better than one that was looked at.
-    const double soonest =
-        std::max(spot->time, copies_[c].available.time) + cycles_at(rate_of(b, copies_[c].store, store), b);
+    if (const double own = rate_of(b, copy.store, store); own != rate) {
+      rate = own;
+      cycles = cycles_at(rate, b);
+    }
+    const double soonest = begin + cycles;
     const bool may_be_nearer = best && carried_by == kNever && best->from == machine_.home;
     if (best && (soonest > best->end || (soonest == best->end && !may_be_nearer))) continue;
-    const Fetch fetch =
-        window(b, copies_[c], store, {spot->time, cause_of(spot->freed_by)}, best ? best->end : kForever);
+    const Fetch fetch = window(b, copy, store, {spot->time, cause_of(spot->freed_by)}, best ? best->end : kForever);
     const bool is_nearer = best && fetch.end == best->end && carried_by == kNever && best->from == machine_.home;
     if (best && fetch.end >= best->end && !is_nearer) continue;
     best = fetch;

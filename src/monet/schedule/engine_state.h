@@ -42,6 +42,7 @@ class Copies {
   Copy& operator[](std::uint32_t copy) { return copies_[copy]; }
   const Copy& operator[](std::uint32_t copy) const { return copies_[copy]; }
   std::uint32_t next(std::uint32_t copy) const { return links_[copy].next; }
+  StoreId store(std::uint32_t copy) const { return links_[copy].store; }
 
   std::uint32_t find(const BlockState& s, StoreId store) const {
     std::uint32_t at = s.first_copy;
