@@ -41,7 +41,7 @@ double cheapest_mac(const hardware::Array& array) {
 }
 
 // Cycles that a channel is busy at the least, of those that every way to or from home passes.
-double busiest_channel(const plan::Machine& machine, const Demand& demand) {
+double busiest_channel(const plan::Machine& machine, double read_bytes, double written_bytes) {
   double most = 0;
   for (std::uint32_t c = 0; c < machine.channels.size(); ++c) {
     bool in_all_reads = true, in_all_writes = true, is_any = false;
@@ -56,7 +56,7 @@ double busiest_channel(const plan::Machine& machine, const Demand& demand) {
       in_all_writes = in_all_writes && passes(machine.route(plan::StoreId{s}, machine.home));
     }
     if (!is_any) continue;
-    const double bytes = (in_all_reads ? demand.read_bytes : 0) + (in_all_writes ? demand.written_bytes : 0);
+    const double bytes = (in_all_reads ? read_bytes : 0) + (in_all_writes ? written_bytes : 0);
     most = std::max(most, bytes / machine.channels[c].bytes_per_cycle);
   }
   return most;
@@ -87,6 +87,8 @@ Demand demand_of(const Subject& subject) {
   for (std::uint32_t t = 0; t < graph.tensors.size(); ++t)
     if (graph.tensors[t].overwrites != kNoTensor) ends[subject.storage->root(TensorId{t}).index()] = true;
   Demand out;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+    out.works.push_back(subject.facts[n].is_view ? work::Work{} : lower(graph, graph.nodes[n]));
   for (std::uint32_t t = 0; t < graph.tensors.size(); ++t) {
     const Tensor& tensor = graph.tensors[t];
     if (subject.storage->root(TensorId{t}) != TensorId{t}) continue;
@@ -99,16 +101,16 @@ Demand demand_of(const Subject& subject) {
   return out;
 }
 
-LowerBound lower_bound(const Subject& subject, const Demand& needed, const plan::Chip& chip) {
+LowerBound lower_bound(const Subject& subject, const Demand& demand, const plan::Chip& chip) {
   const std::vector<std::size_t> kinds = kinds_of(chip);
   // A core that has its operands at home takes them past all stores; what it reads is in the cost of its tiles.
   const bool has_core_at_home = std::any_of(chip.cores.begin(), chip.cores.end(), [&](const plan::CoreOnChip& core) {
     return std::find(core.stores.begin(), core.stores.end(), chip.machine.home) != core.stores.end();
   });
-  const Demand demand = has_core_at_home ? Demand{} : needed;
+  const double read_bytes = has_core_at_home ? 0 : demand.read_bytes;
+  const double written_bytes = has_core_at_home ? 0 : demand.written_bytes;
   const plan::Store& home = chip.machine.stores[chip.machine.home.index()];
-  LowerBound out{.energy_pj =
-                     demand.read_bytes * home.read_pj_per_byte + demand.written_bytes * home.write_pj_per_byte};
+  LowerBound out{.energy_pj = read_bytes * home.read_pj_per_byte + written_bytes * home.write_pj_per_byte};
   // All arrays together are no faster than the sum of their lanes; vector units no faster than the best one for each
   // work, as often as there are units.
   double lanes = 0, units = 0, macs = 0, vector_cycles = 0;
@@ -119,7 +121,6 @@ LowerBound lower_bound(const Subject& subject, const Demand& needed, const plan:
   for (std::size_t n = 0; n < subject.graph.nodes.size(); ++n) {
     const plan::Facts& facts = subject.facts[n];
     if (facts.is_view) continue;
-    const work::Work work = lower(subject.graph, subject.graph.nodes[n]);
     double least_cycles = std::numeric_limits<double>::infinity(), least_pj = least_cycles;
     for (const std::size_t k : kinds) {
       const plan::CoreOnChip& core = chip.cores[k];
@@ -130,7 +131,7 @@ LowerBound lower_bound(const Subject& subject, const Demand& needed, const plan:
         continue;
       }
       try {
-        const cost::VectorCost c = cost::vector_cost(std::get<work::VectorWork>(work), core.core);
+        const cost::VectorCost c = cost::vector_cost(std::get<work::VectorWork>(demand.works[n]), core.core);
         least_cycles = std::min(least_cycles, c.latency - c.fill_cycles);
         least_pj = std::min(least_pj, c.compute_energy_pj + c.memory_energy_pj);
       } catch (const InputError&) {
@@ -144,7 +145,7 @@ LowerBound lower_bound(const Subject& subject, const Demand& needed, const plan:
     else
       vector_cycles += least_cycles;
   }
-  out.latency_cycles = busiest_channel(chip.machine, demand);
+  out.latency_cycles = busiest_channel(chip.machine, read_bytes, written_bytes);
   if (lanes > 0) out.latency_cycles = std::max(out.latency_cycles, macs / lanes);
   if (units > 0) out.latency_cycles = std::max(out.latency_cycles, vector_cycles / units);
   out.energy_pj += out.latency_cycles * chip.leakage_pj_per_cycle;

@@ -1,6 +1,9 @@
 #pragma once
+#include <vector>
+
 #include "monet/plan/machine.h"
 #include "monet/search/subject.h"
+#include "monet/work/work.h"
 
 namespace monet::search {
 
@@ -10,8 +13,9 @@ namespace monet::search {
 
 // Of the graph alone.
 struct Demand {
-  double read_bytes = 0;     // of weights and states, each once: they are only at home in the beginning
-  double written_bytes = 0;  // of what must be at home in the end and is made anew
+  double read_bytes = 0;            // of weights and states, each once: they are only at home in the beginning
+  double written_bytes = 0;         // of what must be at home in the end and is made anew
+  std::vector<work::Work> works{};  // by node; nothing of what only looks at another
 };
 Demand demand_of(const Subject& subject);
 
