@@ -179,7 +179,7 @@ TEST(Cache, SizesThatASearchDoesNotTellApartShareIt) {
   std::size_t possible = 0;
   for (const std::int64_t bytes : sizes) {
     const hardware::Core core = sized(bytes);
-    ASSERT_EQ(text_of(core, {}).roomy, (std::vector<std::size_t>{core.memories.size() - 1}));
+    ASSERT_EQ(key_of(core, {}).roomy, (std::vector<std::size_t>{core.memories.size() - 1}));
     const MapResult alone = map_layer(layer, core, {}, {}), found = up.map(layer, core, {}, {});
     EXPECT_EQ(found.reason, alone.reason) << bytes;
     ASSERT_EQ(found.mapped.has_value(), alone.mapped.has_value()) << bytes;
@@ -236,7 +236,7 @@ TEST(Cache, LearnsWhatAnotherFound) {
   const MapResult none = cache.map(matrix_product(96, "a"), tiny, {}, {});
   const std::vector<KeyedMapping> news = cache.take_found();
   ASSERT_EQ(news.size(), 2u);
-  EXPECT_EQ(news[0].mapping, cached(found, text_of(chip(), {}).roomy));
+  EXPECT_EQ(news[0].mapping, cached(found, key_of(chip(), {}).roomy));
   EXPECT_EQ(news[1].mapping.reason, none.reason);
   EXPECT_TRUE(cache.take_found().empty());
   other.learn(news);
