@@ -191,8 +191,8 @@ std::vector<Facts> facts_of(const Graph& graph, const KnownFacts& known) {
 
 Range part_of(const Range& range, std::int64_t parts, std::int64_t index) {
   const std::int64_t each = range.size() / parts, longer = range.size() % parts;
-  const std::int64_t begin = range.begin + index * each + std::min(index, longer);
-  return {begin, begin + each + (index < longer ? 1 : 0)};
+  const auto begin = [&](std::int64_t i) { return range.begin + i * each + (i * longer + parts - 1) / parts; };
+  return {begin(index), begin(index + 1)};
 }
 
 std::vector<Range> first_box(const Facts& facts, std::span<const std::int64_t> parts) {

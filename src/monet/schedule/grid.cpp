@@ -8,7 +8,8 @@ namespace monet::schedule {
 namespace {
 
 constexpr std::int64_t kShort = 1 << 16;  // positions of an axis that are kept one by one
-constexpr std::uint8_t kRead = 1, kWritten = 2;
+constexpr std::uint8_t kReadFrom = 1, kReadTo = 2, kRead = kReadFrom | kReadTo, kWritten = 4;
+constexpr std::int64_t kSliver = 4;  // a cell is one that is no longer than a quarter of its neighbour
 
 }  // namespace
 
@@ -26,7 +27,8 @@ void Grid::mark(std::span<const Range> box, bool is_written) {
     AxisCuts& axis = axes_[a];
     for (const std::int64_t position : {box[a].begin, box[a].end}) {
       if (!axis.marks.empty())
-        axis.marks[static_cast<std::size_t>(position)] |= is_written ? kWritten : kRead;
+        axis.marks[static_cast<std::size_t>(position)] |=
+            is_written ? kWritten : (position == box[a].begin ? kReadFrom : kReadTo);
       else
         (is_written ? axis.written : axis.read).push_back(position);
     }
@@ -44,6 +46,23 @@ void Grid::collect(AxisCuts& axis, bool with_read) const {
   axis.cuts.erase(std::unique(axis.cuts.begin(), axis.cuts.end()), axis.cuts.end());
 }
 
+// Who reads all but a sliver of a cell reads that, too: at most a quarter more at each end.
+void Grid::drop_slivers(AxisCuts& axis) const {
+  if (axis.marks.empty() || axis.cuts.size() < 3) return;
+  std::vector<std::int64_t> kept{axis.cuts.front()};
+  bool is_wanted = false;  // where a reader was made to read on to
+  for (std::size_t i = 1; i + 1 < axis.cuts.size(); ++i) {
+    const std::int64_t here = axis.cuts[i], next = axis.cuts[i + 1];
+    const std::uint8_t mark = axis.marks[static_cast<std::size_t>(here)];
+    const bool begins_earlier = mark == kReadFrom && (here - kept.back()) * kSliver <= next - here;
+    const bool ends_later = mark == kReadTo && (next - here) * kSliver <= here - axis.cuts[i - 1];
+    if (is_wanted || (!begins_earlier && !ends_later)) kept.push_back(here);
+    is_wanted = !is_wanted && ends_later;
+  }
+  kept.push_back(axis.cuts.back());
+  axis.cuts = std::move(kept);
+}
+
 void Grid::finish(std::size_t most_cells) {
   const auto count = [&] {
     cells_ = 1;
@@ -52,7 +71,10 @@ void Grid::finish(std::size_t most_cells) {
       cells_ *= axes_[a].cuts.size() - 1;
     }
   };
-  for (AxisCuts& axis : axes_) collect(axis, true);
+  for (AxisCuts& axis : axes_) {
+    collect(axis, true);
+    drop_slivers(axis);
+  }
   count();
   // The axis that is cut most for its readers gives way first.
   std::vector<bool> is_rounded(axes_.size(), false);

@@ -13,7 +13,8 @@ class Grid {
  public:
   explicit Grid(const Shape& shape);
 
-  // Before `finish`. What is written is never rounded; what is read is if there would be too many cells.
+  // Before `finish`. What is written is never rounded; what is read is where a sliver would be left, or if there would be
+  // too many cells.
   void mark(std::span<const Range> box, bool is_written);
   void finish(std::size_t most_cells);
 
@@ -55,7 +56,7 @@ class Grid {
   static constexpr std::size_t kMostAxes = 16;
   struct AxisCuts {
     std::int64_t extent = 1;
-    std::vector<std::uint8_t> marks{};  // by position: 1 read, 2 written; short axes only
+    std::vector<std::uint8_t> marks{};  // by position: who begins or ends there; short axes only
     std::vector<std::int64_t> read{}, written{};
     std::vector<std::int64_t> cuts{};    // rising, the ends included
     std::vector<std::uint32_t> slots{};  // by position: between which cuts; short axes only
@@ -63,6 +64,7 @@ class Grid {
   };
   std::size_t slot_of(std::size_t axis, std::int64_t position) const;
   void collect(AxisCuts& axis, bool with_read) const;
+  void drop_slivers(AxisCuts& axis) const;
 
   std::vector<AxisCuts> axes_;
   std::size_t cells_ = 1;
