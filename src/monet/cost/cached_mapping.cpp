@@ -183,8 +183,10 @@ std::optional<MapResult> rebuild(const CachedMapping& entry, const Layer& layer,
                                  const MappingRequest& request, const MapOptions& options) {
   if (!entry.reason.empty()) return MapResult{.reason = entry.reason, .is_stopped = entry.is_stopped};
   if (!core.array) return std::nullopt;
-  const std::vector<Spatial> unrollings = unrollings_of(layer, core, request, options);
-  if (std::find(unrollings.begin(), unrollings.end(), entry.spatial) == unrollings.end()) return std::nullopt;
+  if (!entry.is_own) {
+    const std::vector<Spatial> unrollings = unrollings_of(layer, core, request, options);
+    if (std::find(unrollings.begin(), unrollings.end(), entry.spatial) == unrollings.end()) return std::nullopt;
+  }
   Mapped m{.layer = with_slots(layer, request), .spatial = entry.spatial, .order = entry.order};
   m.problem = make_problem(m.layer, core, m.spatial, options.quirks, options.clock_hz);
   if (!covers(m.problem, m.order) || !is_in_order(m.problem, entry.cuts, m.order.size()) ||

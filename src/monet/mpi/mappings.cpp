@@ -20,9 +20,9 @@ namespace {
 template <class Mapping>
 auto members_of(Mapping& mapping) {
   auto& [reason, is_stopped, spatial, order, cuts, doubled, spatials, spatials_left, evaluated, orderings, is_proven,
-         bound, costs, rooms] = mapping;
+         bound, costs, rooms, is_own] = mapping;
   return std::tie(reason, is_stopped, spatial, order, cuts, doubled, spatials, spatials_left, evaluated, orderings,
-                  is_proven, bound, costs, rooms);
+                  is_proven, bound, costs, rooms, is_own);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ void Grid::collect(AxisCuts& axis, bool with_read) const {
 }
 
 // Who reads all but a sliver of a cell reads that, too: at most a quarter more at each end.
-void Grid::drop_slivers(AxisCuts& axis) const {
+void Grid::join_slivers(AxisCuts& axis) const {
   if (axis.marks.empty() || axis.cuts.size() < 3) return;
   std::vector<std::int64_t> kept{axis.cuts.front()};
   bool is_wanted = false;  // where a reader was made to read on to
@@ -63,7 +63,7 @@ void Grid::drop_slivers(AxisCuts& axis) const {
   axis.cuts = std::move(kept);
 }
 
-void Grid::finish(std::size_t most_cells) {
+void Grid::finish(std::size_t most_cells, bool joins_slivers) {
   const auto count = [&] {
     cells_ = 1;
     for (std::size_t a = axes_.size(); a-- > 0;) {
@@ -73,7 +73,7 @@ void Grid::finish(std::size_t most_cells) {
   };
   for (AxisCuts& axis : axes_) {
     collect(axis, true);
-    drop_slivers(axis);
+    if (joins_slivers) join_slivers(axis);
   }
   count();
   // The axis that is cut most for its readers gives way first.

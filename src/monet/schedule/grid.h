@@ -13,10 +13,10 @@ class Grid {
  public:
   explicit Grid(const Shape& shape);
 
-  // Before `finish`. What is written is never rounded; what is read is where a sliver would be left, or if there would be
-  // too many cells.
+  // Before `finish`. What is written is never rounded; what is read is if there would be too many cells, and with
+  // `joins_slivers` where a sliver would be left.
   void mark(std::span<const Range> box, bool is_written);
-  void finish(std::size_t most_cells);
+  void finish(std::size_t most_cells, bool joins_slivers = false);
 
   std::size_t cells() const { return cells_; }
   Region cell(std::size_t index) const;
@@ -64,7 +64,7 @@ class Grid {
   };
   std::size_t slot_of(std::size_t axis, std::int64_t position) const;
   void collect(AxisCuts& axis, bool with_read) const;
-  void drop_slivers(AxisCuts& axis) const;
+  void join_slivers(AxisCuts& axis) const;
 
   std::vector<AxisCuts> axes_;
   std::size_t cells_ = 1;

@@ -332,7 +332,7 @@ class Tiler {
       const Tensor& tensor = graph_.tensors[t];
       if (has_producer[t] && pieces_of[t] == 0) continue;
       Grid& grid = out_.grids[t];
-      grid.finish(kFewCells + kCellsPerPiece * pieces_of[t]);
+      grid.finish(kFewCells + kCellsPerPiece * pieces_of[t], !in_.exact_reads);
       out_.first_block[t] = static_cast<std::uint32_t>(out_.blocks.size());
       const double element_bits = bits_per_element(tensor.format);
       for (std::size_t c = 0; c < grid.cells(); ++c) {

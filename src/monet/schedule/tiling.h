@@ -74,6 +74,7 @@ struct TilingInput {
   const plan::Decided& decided;
   CostOptions costs{};
   std::int64_t iterations = 1;
+  bool exact_reads = false;  // slivers are not read with their neighbours
 };
 
 std::variant<Tiled, Infeasible> tile(const TilingInput& input);
