@@ -56,8 +56,8 @@ Facts facts_of(const Graph& graph, const Node& node);
 // Of all nodes; those that are like known ones, or like another one before, are not looked at twice.
 std::vector<Facts> facts_of(const Graph& graph, const KnownFacts& known = {});
 
-// Part `index` of `parts` of a range, as equal as they can be, the first one as long as any. Six parts begin where every
-// second one of twelve does, so that tensors cut by both lie in twelve blocks.
+// Part `index` of `parts` of a range, as equal as they can be, the first one as long as any. Six parts begin where
+// every second one of twelve does, so that tensors cut by both lie in twelve blocks.
 Range part_of(const Range& range, std::int64_t parts, std::int64_t index);
 
 // The first box of a node whose loops are in so many parts: none is larger.

@@ -8,8 +8,8 @@ namespace monet::schedule {
 namespace {
 
 // The begins of the cells of a single axis that is read in these parts.
-std::vector<std::int64_t> cuts(std::int64_t size, const std::vector<Range>& read, const std::vector<Range>& written = {},
-                               bool joins_slivers = true) {
+std::vector<std::int64_t> cuts(std::int64_t size, const std::vector<Range>& read,
+                               const std::vector<Range>& written = {}, bool joins_slivers = true) {
   Grid grid(Shape{size});
   for (const Range& r : written) grid.mark(std::array{r}, true);
   for (const Range& r : read) grid.mark(std::array{r}, false);
