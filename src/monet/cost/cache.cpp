@@ -151,11 +151,9 @@ void Cache::settle(const std::string& key, std::optional<CachedMapping> entry) {
   {
     const std::unique_lock lock(mutex_);
     claimed_.erase(key);
+    if (entry) entry->is_own = true;
     if (keeps_found_ && entry && !entry->is_stopped) found_.push_back({key, *entry});
-    if (entry) {
-      entry->is_own = true;
-      insert(key, std::move(*entry));
-    }
+    if (entry) insert(key, std::move(*entry));
   }
   settled_.notify_all();
 }

@@ -30,7 +30,7 @@ struct CachedMapping {
   double bound = 0;
   Costs costs{};              // that it had when it was found
   std::vector<Room> rooms{};  // of the roomy memories (cache.h): for which sizes of them it was found
-  bool is_own = false;        // found by this process: it is unrolled as it may be
+  bool is_own = false;        // found by this job, not read: it is unrolled as it may be
   bool operator==(const CachedMapping&) const = default;
 };
 

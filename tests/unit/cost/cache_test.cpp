@@ -236,7 +236,9 @@ TEST(Cache, LearnsWhatAnotherFound) {
   const MapResult none = cache.map(matrix_product(96, "a"), tiny, {}, {});
   const std::vector<KeyedMapping> news = cache.take_found();
   ASSERT_EQ(news.size(), 2u);
-  EXPECT_EQ(news[0].mapping, cached(found, key_of(chip(), {}).roomy));
+  CachedMapping expected = cached(found, key_of(chip(), {}).roomy);
+  expected.is_own = true;
+  EXPECT_EQ(news[0].mapping, expected);
   EXPECT_EQ(news[1].mapping.reason, none.reason);
   EXPECT_TRUE(cache.take_found().empty());
   other.learn(news);
