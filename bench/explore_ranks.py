@@ -2,11 +2,12 @@
 """Points per second of `explore` on one and two threads, and on one and two ranks of MPI, and what keeps two ranks from
 doing twice the work of one.
 
-    bench/explore_ranks.py MONET [RUNS [POINTS]]
+    bench/explore_ranks.py MONET [RUNS [POINTS [MODEL SPACE]]]
 
-The best of RUNS (5) with POINTS (200), taken in turns, so that what else the machine does hits all alike. What a run
-with a single point takes is start-up and is left out of the rate; processor seconds and mappings searched show what two
-do twice. Needs Open MPI and two cores. Exit code 1 where results differ.
+The best of RUNS (5) with POINTS (200) of a SPACE (fusemax) for a MODEL (a small ResNet-18), taken in turns, so that what
+else the machine does hits all alike. What a run with a single point takes is start-up and is left out of the rate;
+processor seconds and mappings searched show what two do twice. Needs Open MPI and two cores. Exit code 1 where results
+differ.
 """
 import json
 import os
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import time
 
-EXPLORE = "explore resnet18:image=32 --space fusemax --strategy quasi --json --quiet".split()
+OPTIONS = "--strategy quasi --json --quiet".split()
 MPIRUN = "mpirun --oversubscribe --bind-to none -n".split()
 CASES = {"1 thread": ([], "1"), "2 threads": ([], "2"), "1 rank": ([*MPIRUN, "1"], "1"), "2 ranks": ([*MPIRUN, "2"], "1")}
 
@@ -54,12 +55,13 @@ def say_what_bounds(one, two, start):
               f"busy {rank['busy_s']:.2f} s, idle {rank['idle_s']:.2f} s")
 
 
-def main(monet, runs="5", points="200"):
-    monet, points, whole, single, results = os.path.abspath(monet), int(points), {}, {}, []
+def main(monet, runs="5", points="200", model="resnet18:image=32", space="fusemax"):
+    points, whole, single, results = int(points), {}, {}, []
+    explore = [os.path.abspath(monet), "explore", model, "--space", space, *OPTIONS]
     for _ in range(int(runs)):
         for name, (launcher, threads) in CASES.items():
             for count, measured in ((1, single), (points, whole)):
-                command = [*launcher, monet, *EXPLORE, "--threads", threads, "--evaluations", str(count)]
+                command = [*launcher, *explore, "--threads", threads, "--evaluations", str(count)]
                 measured.setdefault(name, []).append(measure(command))
             results.append(whole[name][-1][2]["result"])
     rate, starts = {}, {}

@@ -89,7 +89,7 @@ Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, 
   std::vector<std::uint32_t> e(kinds.size(), 0);
   finished_.reserve(size);
   if (is_output_) partial_.reserve(size);
-  overlap_.reserve(size);
+  if (is_output_) overlap_.reserve(size);
   for (std::size_t i = 0; i < size; ++i) {
     Extents inside;
     inside.fill(1);
@@ -105,8 +105,7 @@ Boundary::Boundary(const Problem& p, std::size_t operand, std::size_t boundary, 
     finished_.push_back(is_looked_at ? make_tile(p, o, boundary, sizes, all_sizes, steps, elements, false) : held);
     if (is_output_)
       partial_.push_back(is_looked_at ? make_tile(p, o, boundary, sizes, all_sizes, steps, elements, true) : held);
-    // Asked of sums only.
-    overlap_.push_back(o.relations.empty() || !is_output_ ? 1 : sizes.count(boundary + 1, 1, 1).elements / once);
+    if (is_output_) overlap_.push_back(o.relations.empty() ? 1 : sizes.count(boundary + 1, 1, 1).elements / once);
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       if (e[k]++ < kinds[k].count) break;
       e[k] = 0;

@@ -267,7 +267,10 @@ std::vector<KeyedMapping> Cache::take_found() {
 
 void Cache::learn(std::vector<KeyedMapping> found) {
   const std::unique_lock lock(mutex_);
-  for (KeyedMapping& each : found) add_new(std::move(each));
+  for (KeyedMapping& each : found) {
+    each.mapping.is_own = true;
+    add_new(std::move(each));
+  }
 }
 
 }  // namespace monet::cost

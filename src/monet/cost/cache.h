@@ -34,6 +34,7 @@ class Cache {
   // Looks the mapping up, or searches it and keeps it. What the watch cut short is kept, too, but not for a file.
   MapResult map(const Layer& layer, const hardware::Core& core, const MappingRequest& request,
                 const MapOptions& options);
+  // `core_key`: of this core and these options.
   MapResult map(const Layer& layer, const hardware::Core& core, const CoreKey& core_key, const MappingRequest& request,
                 const MapOptions& options);
   void forget_stopped();  // there is more time

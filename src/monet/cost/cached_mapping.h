@@ -30,15 +30,15 @@ struct CachedMapping {
   double bound = 0;
   Costs costs{};              // that it had when it was found
   std::vector<Room> rooms{};  // of the roomy memories (cache.h): for which sizes of them it was found
-  bool is_own = false;        // found by this job, not read: it is unrolled as it may be
+  bool is_own = false;        // found by this job, here or on another rank, not read: it is unrolled as it may be
   bool operator==(const CachedMapping&) const = default;
 };
 
 // `roomy`: the memories whose sizes are not part of the key.
 CachedMapping cached(const MapResult& result, const std::vector<std::size_t>& roomy = {});
 
-// The mapping, costed again. None if it is not legal for the layer, the core and the request, or costs something else
-// than it did: files can be wrong, and models change.
+// The mapping, costed again. None if it is not legal for the layer, the core and the request (how it is unrolled is
+// believed if `is_own`), or costs something else than it did: files can be wrong, and models change.
 std::optional<MapResult> rebuild(const CachedMapping& entry, const Layer& layer, const hardware::Core& core,
                                  const MappingRequest& request, const MapOptions& options);
 

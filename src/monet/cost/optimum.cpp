@@ -85,7 +85,6 @@ class Search {
         table_(p, lattice_, options.watch.deadline),
         width_(kFixed + p.memories.size() + p.ports.size()) {
     result_.rooms.resize(p.memories.size());
-    if (table_.is_complete()) find_ends();
   }
   Optimum run();
 
@@ -510,6 +509,7 @@ Optimum Search::run() {
     result_.is_out_of_time = true;
     return result_;
   }
+  find_ends();
   result_.is_proven = true;
   Exponents last{};
   for (std::size_t k = 0; k < lattice_.kinds().size(); ++k)

@@ -13,7 +13,7 @@ namespace monet::plan {
 // names nodes, loops and cores, so that it can be read, written and carried from run to run. What it leaves out is
 // decided by default (decide.h); docs/plan.md has the form of its files.
 
-// A loop of a node (graph/cut.h) in so many parts, as equal as they can be: the first ones are longer by one.
+// A loop of a node (graph/cut.h) in so many parts, as equal as they can be: `part_of` (facts.h) says where each begins.
 struct Split {
   std::string loop{};
   std::int64_t parts = 1;

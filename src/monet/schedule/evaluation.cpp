@@ -432,8 +432,7 @@ std::variant<Evaluation, Infeasible> evaluate(const TilingInput& input, Detail d
   Evaluation e{.tiled = std::move(std::get<Tiled>(tiled))};
   Scheduled scheduled = schedule(e.tiled.problem);
   if (const auto* no_room = std::get_if<NoRoom>(&scheduled)) {
-    if (input.exact_reads || no_room->store == e.tiled.problem.machine.home)
-      return explain_no_room(input, e.tiled, *no_room);
+    if (input.exact_reads) return explain_no_room(input, e.tiled, *no_room);
     TilingInput exact = input;  // it may be the slivers that find no room
     exact.exact_reads = true;
     return evaluate(exact, detail);

@@ -105,7 +105,8 @@ Infeasible explain_no_room(const TilingInput& input, const Tiled& tiled, const N
 
 enum class Detail {
   Figures,  // what searches compare: all but the next
-  All,      // Evaluation::path and what lasts by phase, port_cycles, lives of tensors, StoreUse::points
+  All,      // Evaluation::path, latency_by_phase and the leakage of energy_by_phase, port_cycles, StoreUse::points, and
+            // of tensors all but their off-chip bytes
 };
 std::variant<Evaluation, Infeasible> evaluate(const TilingInput& input, Detail detail = Detail::All);
 

@@ -8,15 +8,15 @@
 namespace monet::schedule {
 
 // A tensor cut along planes, wherever a part that somebody writes or reads begins or ends: its cells are what moves and
-// is kept as one, and every part is made of whole ones.
+// is kept as one. What is written is made of whole ones.
 class Grid {
  public:
   explicit Grid(const Shape& shape);
 
-  // Before `finish`. What is written is never rounded; what is read is if there would be too many cells, and with
-  // `joins_slivers` where a sliver would be left.
+  // Before `finish`. What is read may begin or end within a cell, if there would be too many cells otherwise, and with
+  // `joins_slivers` where a sliver would be left (but on axes of more than 65,536). What is written never does.
   void mark(std::span<const Range> box, bool is_written);
-  void finish(std::size_t most_cells, bool joins_slivers = false);
+  void finish(std::size_t most_cells, bool joins_slivers);
 
   std::size_t cells() const { return cells_; }
   Region cell(std::size_t index) const;

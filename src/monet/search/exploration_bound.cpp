@@ -87,8 +87,10 @@ Demand demand_of(const Subject& subject) {
   for (std::uint32_t t = 0; t < graph.tensors.size(); ++t)
     if (graph.tensors[t].overwrites != kNoTensor) ends[subject.storage->root(TensorId{t}).index()] = true;
   Demand out;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-    out.works.push_back(subject.facts[n].is_view ? work::Work{} : lower(graph, graph.nodes[n]));
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const bool is_vector = !subject.facts[n].is_view && !subject.facts[n].is_nest;
+    out.works.push_back(is_vector ? lower(graph, graph.nodes[n]) : work::Work{});
+  }
   for (std::uint32_t t = 0; t < graph.tensors.size(); ++t) {
     const Tensor& tensor = graph.tensors[t];
     if (subject.storage->root(TensorId{t}) != TensorId{t}) continue;

@@ -15,7 +15,7 @@ namespace monet::search {
 struct Demand {
   double read_bytes = 0;            // of weights and states, each once: they are only at home in the beginning
   double written_bytes = 0;         // of what must be at home in the end and is made anew
-  std::vector<work::Work> works{};  // by node; nothing of what only looks at another
+  std::vector<work::Work> works{};  // by node; of vector works only
 };
 Demand demand_of(const Subject& subject);
 

@@ -104,16 +104,17 @@ double cycles_with_free_weights(const schedule::TilingInput& input) {
         if (std::all_of(port.uses.begin(), port.uses.end(),
                         [](const hardware::PortUse& use) { return use.slot == hardware::Slot::Weight; }))
           port.max_bits_per_cycle = port.min_bits_per_cycle = kWidePort;
-  const auto tiled = schedule::tile({.graph = input.graph,
-                                     .storage = input.storage,
-                                     .facts = input.facts,
-                                     .chip = chip,
-                                     .hardware = input.hardware,
-                                     .decided = input.decided,
-                                     .costs = input.costs,
-                                     .iterations = input.iterations});
-  const auto* found = std::get_if<Tiled>(&tiled);
-  return found == nullptr ? 0 : cycles_of(found->problem);
+  const auto evaluated = schedule::evaluate({.graph = input.graph,
+                                             .storage = input.storage,
+                                             .facts = input.facts,
+                                             .chip = chip,
+                                             .hardware = input.hardware,
+                                             .decided = input.decided,
+                                             .costs = input.costs,
+                                             .iterations = input.iterations},
+                                            schedule::Detail::Figures);
+  const auto* found = std::get_if<schedule::Evaluation>(&evaluated);
+  return found == nullptr ? 0 : found->latency;
 }
 
 }  // namespace monet

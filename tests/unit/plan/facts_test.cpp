@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "monet/graph/saved.h"
 #include "monet/hardware/library.h"
 #include "monet/models/catalogue.h"
@@ -101,6 +103,27 @@ TEST(Facts, DecisionsDoNotHangOnWhoIsAlike) {
         EXPECT_EQ(shared.nodes[n], alone.nodes[n]) << name << ": " << graph.nodes[n].name;
     }
   }
+}
+
+// As equal as they can be, the first as long as any; of twice as many parts every second one begins where these do.
+TEST(PartOf, CutsEquallyAndWhereDivisorsDo) {
+  for (std::int64_t size = 1; size <= 40; ++size)
+    for (std::int64_t parts = 1; parts <= 40; ++parts) {
+      const Range whole{7, 7 + size};
+      std::int64_t at = whole.begin, least = size, most = 0;
+      for (std::int64_t i = 0; i < parts; ++i) {
+        const Range part = part_of(whole, parts, i);
+        ASSERT_EQ(part.begin, at) << size << " in " << parts;
+        at = part.end;
+        least = std::min(least, part.size());
+        most = std::max(most, part.size());
+        for (const std::int64_t finer : {2, 3})
+          ASSERT_EQ(part_of(whole, finer * parts, finer * i).begin, part.begin) << size << " in " << parts;
+      }
+      ASSERT_EQ(at, whole.end);
+      ASSERT_LE(most - least, 1);
+      ASSERT_EQ(part_of(whole, parts, 0).size(), most);
+    }
 }
 
 }  // namespace

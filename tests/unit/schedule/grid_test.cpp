@@ -47,7 +47,34 @@ TEST(Grid, OneCutStaysBetweenParts) {
   EXPECT_EQ(cuts(202, {{0, 50}, {51, 101}, {102, 152}, {153, 202}}), (Cuts{0, 51, 102, 153}));
 }
 
-TEST(Grid, PartsBeginWhereCellsDo) {
+// On long axes, of which positions are not kept one by one, too, but for slivers.
+TEST(Grid, LongAxesAreCutExactly) {
+  constexpr std::int64_t kLong = 100000;
+  EXPECT_EQ(cuts(kLong, {{0, kLong - 1}, {0, 40000}, {40000, kLong}}, {{0, 70000}, {70000, kLong}}),
+            (Cuts{0, 40000, 70000, kLong - 1}));
+  Grid grid(Shape{kLong});
+  grid.mark(std::array{Range{0, 40000}}, false);
+  grid.mark(std::array{Range{30000, kLong}}, true);
+  grid.finish(1000, true);
+  std::vector<std::size_t> visited;
+  grid.for_each(std::array{Range{30000, kLong}}, [&](std::size_t c) { visited.push_back(c); });
+  EXPECT_EQ(visited, (std::vector<std::size_t>{1, 2}));
+  EXPECT_EQ(grid.count(std::array{Range{29999, 30001}}), 2);
+}
+
+// With too many cells, only what is written begins where cells do.
+TEST(Grid, ReadersGiveWayToWriters) {
+  Grid grid(Shape{12});
+  for (std::int64_t i = 0; i < 12; i += 2) grid.mark(std::array{Range{i, i + 2}}, false);
+  for (std::int64_t i = 0; i < 12; i += 3) grid.mark(std::array{Range{i, i + 3}}, true);
+  grid.finish(4, false);
+  EXPECT_EQ(grid.cells(), 4u);
+  std::vector<std::size_t> visited;
+  grid.for_each(std::array{Range{2, 4}}, [&](std::size_t c) { visited.push_back(c); });
+  EXPECT_EQ(visited, (std::vector<std::size_t>{0, 1}));
+}
+
+TEST(Grid, CellsOfABoxAreThoseItTouches) {
   Grid grid(Shape{14, 14});
   grid.mark(std::array{Range{0, 13}, Range{1, 14}}, false);
   grid.mark(std::array{Range{0, 7}, Range{0, 14}}, true);
