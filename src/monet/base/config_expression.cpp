@@ -270,9 +270,11 @@ std::optional<Ratio> parse_ratio(std::string_view text) {
       if (digits > std::numeric_limits<std::int64_t>::max()) return std::nullopt;
     }
     if (c == 'e' || c == 'E') {
-      const NumberReading power = read_number(text.substr(i + 1), Dialect::PyYaml);
-      if (!power.number || !power.number->whole || std::abs(power.number->value) > 40) return std::nullopt;
-      exponent += *power.number->whole;
+      std::int64_t power = 0;
+      const bool is_negative = text[i + 1] == '-';
+      for (const char digit : text.substr(i + 1))
+        if (digit >= '0' && digit <= '9') power = std::min<std::int64_t>(power * 10 + (digit - '0'), 1000);
+      exponent += is_negative ? -power : power;
       break;
     }
   }

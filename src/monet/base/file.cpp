@@ -140,11 +140,13 @@ void make_folder(const std::string& path) {
   if (error) throw InputError(Diagnostic{.file = path, .message = "cannot make the folder: " + error.message()});
 }
 
-void remove_files(const std::string& folder, std::string_view ending) {
+void remove_numbered(const std::string& folder, std::string_view ending) {
   std::error_code error;
   std::vector<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (entry.path().filename().string().ends_with(ending)) found.push_back(entry.path());
+    if (const std::string name = entry.path().filename().string();
+        name.ends_with(ending) && name.find_first_not_of("0123456789") == name.find('.') && name[0] != '.')
+      found.push_back(entry.path());
   for (const std::filesystem::path& path : found)
     if (!std::filesystem::remove(path, error) && error)
       throw InputError(Diagnostic{.file = path.string(), .message = "cannot be removed: " + error.message()});

@@ -13,7 +13,8 @@ void write_file(const std::string& path, std::string_view bytes);
 
 // With those above it; one that is there is fine. Throws InputError.
 void make_folder(const std::string& path);
-// The files of a folder whose names end so; none where there is no such folder. Throws InputError.
-void remove_files(const std::string& folder, std::string_view ending);
+// The files of a folder that are named by a number and end so: 12.yaml, 12.training.plan.yaml; those named otherwise
+// are not ours. None where there is no such folder. Throws InputError.
+void remove_numbered(const std::string& folder, std::string_view ending);
 
 }  // namespace monet

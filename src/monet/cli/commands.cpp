@@ -140,6 +140,11 @@ void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
 
 void print_errors(const InputError& error) { print_diagnostics(error.diagnostics()); }
 
+void flush_output() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw InputError(Diagnostic{.where = "stdout", .message = "not everything could be written: is the disk full?"});
+}
+
 int report_failure() {
   try {
     throw;

@@ -33,6 +33,7 @@ int run_check(const std::vector<std::string>& files, const Output& output);
 // Warnings and errors on stderr.
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics);
 void print_errors(const InputError& error);
+void flush_output();   // throws InputError if not all of it could be written
 int report_failure();  // the exception at hand; with what code to end
 
 }  // namespace monet::cli

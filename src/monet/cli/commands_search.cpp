@@ -40,7 +40,7 @@ int run_query(const ExploreCommand& command, const Output& output) {
 void write_explored(const ExploreRun& run, const ExploreRequest& request, const std::string& folder,
                     const std::string& document) {
   make_folder(folder + "/chips");
-  remove_files(folder + "/chips", ".yaml");  // of an earlier front
+  remove_numbered(folder + "/chips", ".yaml");  // of an earlier front
   for (std::size_t w = 0; w < run.found.fronts.size(); ++w)
     for (const std::uint32_t i : run.found.fronts[w]) {
       const search::Candidate& candidate = run.found.points[i].candidate;
@@ -118,7 +118,7 @@ int run_checkpoint(const CheckpointCommand& command, const Output& output) {
                                              clock.seconds(), threads_for(request.evaluate.threads)});
   if (!command.out.empty()) {
     make_folder(command.out + "/plans");
-    remove_files(command.out + "/plans", ".yaml");  // of an earlier front
+    remove_numbered(command.out + "/plans", ".yaml");  // of an earlier front
     for (const std::uint32_t i : run.found.front)
       write_file(fmt::format("{}/plans/{}.yaml", command.out, i), plan_yaml(run, i));
     write_file(command.out + "/points.csv", csv(run));

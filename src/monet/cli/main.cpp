@@ -467,7 +467,7 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
                       "decided together with the chip: batch=SIZES, recompute=all,REGEX, fusion=LIMITS");
   explore->add_option("--area", explore_area, "mm2: chips above it are not valid");
   explore->add_option("--tdp", explore_tdp, "W: chips above it are not valid");
-  explore->add_option("--evaluations", explore_evaluations, "points at most, but for the grid (default 1000)");
+  explore->add_option("--evaluations", explore_evaluations, "random, quasi, nsga2: points at most (default 1000)");
   explore->add_option("--time", explore_time, "seconds; then what was found so far is given");
   explore->add_option("--seed", explore_seed, "of the search (default 1)");
   explore->add_option("--out", explore_command.out,
@@ -479,8 +479,8 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
       ->add_option("--sensitivity", explore_sensitivity,
                    "then vary each modelled or assumed constant by so many percent (default 30) and say what holds")
       ->expected(0, 1);
-  explore->add_flag("--count", explore_command.count, "only say how many points there are, and why some are not valid");
-  explore->add_flag("--check", explore_command.count, "the same");
+  explore->add_flag("--count,--check", explore_command.count,
+                    "only say how many points there are, and why some are not valid");
   explore->add_option("--query", explore_command.query,
                       "only print the points in --out for which this holds, as CSV (docs/explore.md): "
                       "'training.latency_s < 0.07 and area_mm2 <= 50'");
@@ -496,6 +496,7 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
     }
     if (r.models.empty()) throw CLI::RequiredError("MODEL");
     if (r.space.empty()) throw CLI::RequiredError("--space");
+    if (explore->count("--out") > 0) refuse_empty("--out", explore_command.out);
     explore_command.flags = given(explore_shared);
     finish(r.evaluate, raw_explore);
     r.evaluate.model.model = r.models.front();
@@ -587,7 +588,9 @@ int main(int argc, char** argv) {
   const mpi::Launch launch = mpi::launched();
   try {
     const int code = parse_and_run(argc, argv, launch);
-    return launch.rank == 0 ? code : 0;
+    if (launch.rank > 0) return 0;
+    flush_output();
+    return code;
   } catch (...) {
     // What ails one rank ails all; a code other than 0 would have mpirun end the first one before it has said so.
     if (launch.rank > 0) return 0;

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
+#include <filesystem>
 
+#include "monet/base/config_number.h"
 #include "monet/base/nearest.h"
 #include "monet/base/rng.h"
 
@@ -34,8 +37,19 @@ bool needs_chip(const Condition& condition) {
   return std::any_of(kOfChip.begin(), kOfChip.end(), [&](std::string_view name) { return uses(condition, name); });
 }
 
-// To a millionth, so that it is compared exactly.
-Ratio ratio_of(double value) { return *config::parse_ratio(fmt::format("{:.6f}", std::clamp(value, 0.0, 9e12))); }
+// To a millionth: more digits are too many for products of two.
+Ratio rounded(double value) { return *config::parse_ratio(fmt::format("{:.6f}", std::clamp(value, 0.0, 9e12))); }
+// As it is printed, if that can be computed with.
+Ratio exact(double value) {
+  const std::optional<Ratio> digits = config::parse_ratio(config::shortest(value));
+  return digits ? *digits : rounded(value);
+}
+
+// Of a text that is one expression and nothing else: "x / 3" of "${x / 3}".
+std::optional<std::string_view> whole_expression(std::string_view text) {
+  if (!text.starts_with("${") || text.find('}') + 1 != text.size()) return std::nullopt;
+  return text.substr(2, text.size() - 3);
+}
 
 Diagnostic at(const LoadedSpace& loaded, const config::Location& where, std::string message, std::string hint) {
   return {.file = loaded.files.front().path,
@@ -71,6 +85,8 @@ Family::Family(LoadedSpace loaded) : space_(loaded.space), files_(loaded.files) 
     }
   }();
   path_ = file.path;
+  if (std::error_code error; !file.read && !std::filesystem::exists(path_, error))
+    throw InputError(at(loaded, loaded.chip, fmt::format("{}: no such file", path_), ""));
   const auto sources = std::make_shared<Sources>(file.read);
   const Loaded chip = load_hardware(path_, *sources);
   files_.insert(files_.end(), chip.files.begin(), chip.files.end());
@@ -84,6 +100,9 @@ Family::Family(LoadedSpace loaded) : space_(loaded.space), files_(loaded.files) 
                std::any_of(space_.variables.begin(), space_.variables.end(),
                            [](const Variable& v) { return v.name.find("clock") != std::string::npos; });
   check(loaded, chip);
+  if (!std::isfinite(size()))
+    throw InputError(at(loaded, loaded.variables.front(), "these variables have more combinations than can be counted",
+                        "fewer of them, or fewer values"));
   check_values(loaded);
 }
 
@@ -101,6 +120,12 @@ void Family::check(const LoadedSpace& loaded, const Loaded& chip) {
     const bool is_parameter = std::find(chip.parameters.begin(), chip.parameters.end(), name) != chip.parameters.end();
     is_field_.push_back(is_field);
     is_parameter_.push_back(is_parameter);
+    if (std::find(kOfChip.begin(), kOfChip.end(), name) != kOfChip.end())
+      say(loaded.variables[v], fmt::format("'{}' is a figure of every chip, which constraints use", name),
+          "another name");
+    if (is_field && is_parameter)
+      say(loaded.variables[v], fmt::format("'{}' is a parameter of {} and a field of every chip", name, path_),
+          "another name for the parameter, in the chip's file");
     const bool is_used = std::any_of(space_.variables.begin(), space_.variables.end(),
                                      [&](const Variable& other) { return uses(other.computed, name); }) ||
                          std::any_of(space_.constraints.begin(), space_.constraints.end(),
@@ -119,6 +144,7 @@ void Family::check(const LoadedSpace& loaded, const Loaded& chip) {
                                     [&](const Variable& v) { return v.name == unknown; });
     const bool is_parameter =
         std::find(chip.parameters.begin(), chip.parameters.end(), unknown) != chip.parameters.end();
+    if (unknown == kTdpName) return fmt::format("{} has no clock, so no TDP: give it a field 'clock'", path_);
     return is_one         ? "it is a variable, but defined below, or its values are no plain numbers"
            : is_parameter ? "it is a parameter of the chip: make it a variable, if only of one value"
                           : did_you_mean(unknown, known, std::move(otherwise));
@@ -127,8 +153,11 @@ void Family::check(const LoadedSpace& loaded, const Loaded& chip) {
   if (!first.unknown.empty())
     say(loaded.variables[first.faulty], first.fault, hint_for(first.unknown, "variables are defined above their use"));
   config::Scope scope = first.numbers;
-  for (const std::string_view name : kOfChip) scope.emplace_back(name, Ratio{1, 1});
-  for (std::size_t c = 0; c < space_.constraints.size() && first.fault.empty(); ++c)
+  for (const std::string_view name : kOfChip)
+    if (name != kTdpName || has_clock_) scope.emplace_back(name, Ratio{1, 1});
+  for (std::size_t v = 0; v < space_.variables.size() && !first.fault.empty(); ++v)
+    if (!space_.variables[v].is_free()) scope.emplace_back(space_.variables[v].name, Ratio{1, 1});
+  for (std::size_t c = 0; c < space_.constraints.size(); ++c)
     if (const config::ConditionValue value = config::evaluate(space_.constraints[c], scope); !value.unknown.empty())
       say(loaded.constraints[c], value.fault,
           hint_for(value.unknown, fmt::format("known: {}", fmt::join(known, ", "))));
@@ -247,7 +276,11 @@ Family::Assigned Family::assign(const Point& point) const {
       }
       text = std::move(expanded.text);
     }
-    if (const std::optional<Ratio> number = config::parse_ratio(text)) out.numbers.emplace_back(variable.name, *number);
+    // A third is no number of so many digits.
+    std::optional<Ratio> number = config::parse_ratio(text);
+    if (const auto expression = whole_expression(variable.computed); expression && number)
+      number = config::evaluate(*expression, out.numbers).value;
+    if (number) out.numbers.emplace_back(variable.name, *number);
     out.texts.push_back(std::move(text));
   }
   return out;
@@ -264,10 +297,11 @@ LoadOptions Family::options(const Assigned& assigned) const {
 
 LoadOptions Family::options(const Point& point) const { return options(assign(point)); }
 
-bool Family::holds(bool with_chip, const config::Scope& numbers, Member& member) const {
+bool Family::holds(bool with_chip, const std::vector<config::Scope>& numbers, Member& member) const {
   for (std::size_t c = 0; c < space_.constraints.size(); ++c) {
     if (needs_chip_[c] != with_chip) continue;
-    const config::ConditionValue value = config::evaluate(space_.constraints[c], numbers);
+    config::ConditionValue value = config::evaluate(space_.constraints[c], numbers.front());
+    if (!value.fault.empty()) value = config::evaluate(space_.constraints[c], numbers.back());
     if (value.holds) continue;
     member.broken = c;
     member.reason = value.fault.empty() ? broken_words(space_.constraints[c], value)
@@ -284,7 +318,7 @@ Member Family::made(const Point& point) const {
     out.reason = fmt::format("{}: {}", space_.variables[assigned.faulty].name, assigned.fault);
     return out;
   }
-  if (!holds(false, assigned.numbers, out)) return out;
+  if (!holds(false, {assigned.numbers}, out)) return out;
   try {
     out.hardware = load_hardware(path_, options(assigned)).hardware;
   } catch (const InputError& error) {
@@ -297,13 +331,16 @@ Member Family::made(const Point& point) const {
 
 void Family::judge(const Point& point, Member& member) const {
   if (!member.hardware || std::find(needs_chip_.begin(), needs_chip_.end(), true) == needs_chip_.end()) return;
-  config::Scope numbers = assign(point).numbers;
-  const Budget& total = member.budget.total;
-  numbers.emplace_back(kAreaName, ratio_of(total.area_mm2()));
-  if (member.budget.has_power) numbers.emplace_back(kTdpName, ratio_of(total.tdp_w()));
-  numbers.emplace_back(kMemoryName, ratio_of(total.bytes));
-  numbers.emplace_back(kLanesName, ratio_of(total.lanes));
-  if (!holds(true, numbers, member)) member.hardware.reset();
+  const auto numbers_by = [&, own = assign(point).numbers](Ratio (*ratio_of)(double)) {
+    config::Scope numbers = own;
+    const Budget& total = member.budget.total;
+    numbers.emplace_back(kAreaName, ratio_of(total.area_mm2()));
+    if (member.budget.has_power) numbers.emplace_back(kTdpName, ratio_of(total.tdp_w()));
+    numbers.emplace_back(kMemoryName, ratio_of(total.bytes));
+    numbers.emplace_back(kLanesName, ratio_of(total.lanes));
+    return numbers;
+  };
+  if (!holds(true, {numbers_by(exact), numbers_by(rounded)}, member)) member.hardware.reset();
 }
 
 Member Family::member(const Point& point) const {

@@ -103,7 +103,8 @@ class Family {
   };
   Assigned assign(const Point& point) const;
   // Whether the constraints that need the chip, or those that do not, all hold; if not, says which does not.
-  bool holds(bool with_chip, const config::Scope& numbers, Member& member) const;
+  // `numbers`: where the first ones are too long to be computed with, the last ones count.
+  bool holds(bool with_chip, const std::vector<config::Scope>& numbers, Member& member) const;
   LoadOptions options(const Assigned& assigned) const;
   void check(const LoadedSpace& loaded, const Loaded& chip);
   void check_values(const LoadedSpace& loaded) const;

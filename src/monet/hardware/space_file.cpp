@@ -154,8 +154,13 @@ class SpaceReader {
     for (std::size_t k = 0; k <= kMostValues; ++k) {
       const config::ExpressionValue at =
           config::evaluate("from + k * step", {{"from", range->first}, {"k", {std::int64_t(k), 1}}, {"step", *by}});
-      if (!at.value || config::less(range->second, *at.value)) break;
-      values.push_back(config::to_string(*at.value));
+      if (at.value && config::less(range->second, *at.value)) break;
+      const std::string text = at.value ? config::to_string(*at.value) : "";
+      if (text.empty() || (!values.empty() && text == values.back())) {
+        findings_.error(list, "its values have more digits than can be told apart", "a larger step, or a set");
+        return {"1"};
+      }
+      values.push_back(text);
     }
     return values;
   }

@@ -67,6 +67,8 @@ std::vector<std::string> figure_names() {
   return names;
 }
 
+bool needs_clock(std::string_view figure) { return figure == "latency_s" || figure == hardware::kTdpName; }
+
 std::vector<double> numbers_of(const ChipFigures& figures) {
   std::vector<double> numbers;
   for (const Column& c : kColumns) numbers.push_back(figures.*c.member);

@@ -45,6 +45,7 @@ struct ChipFigures {
 };
 // As columns of a table: names with their units, and the numbers. `figures_of` is the inverse.
 std::vector<std::string> figure_names();
+bool needs_clock(std::string_view figure);  // a chip without one has none, where 0 stands
 std::vector<double> numbers_of(const ChipFigures& figures);
 ChipFigures figures_of(std::string reason, std::span<const double> numbers);
 

@@ -130,10 +130,10 @@ class Judge {
       std::vector<solve::Objectives> now, old;
       for (const std::uint32_t i : changed.fronts[w]) now.push_back(points[i]);
       for (const std::uint32_t i : found_.fronts[w]) old.push_back(points[i]);
-      if (const solve::FrontVolume all = solve::volume_of(now); all.volume > 0)
-        outcome.hold = solve::hypervolume(old, all.reference) / all.volume;
-      else if (now.empty())
+      if (const solve::FrontVolume all = solve::volume_of(now); now.empty())
         outcome.hold.reset();
+      else if (all.volume != 0)
+        outcome.hold = solve::hypervolume(old, all.reference) / all.volume;
       out.outcomes.push_back(outcome);
     }
     out.regrets = regrets_of(changed, goal_);

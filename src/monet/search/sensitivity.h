@@ -27,7 +27,8 @@ struct SensitivityCase {
     std::size_t kept = 0;     // of the front as it was, still on it
     std::size_t entered = 0;  // new on it
     // Hypervolume of the front as it was, under the new figures, over that of the new one: what is lost by keeping it.
-    std::optional<double> hold = 1;  // none: nothing is possible any more
+    // None: nothing is possible any more; NaN: it would take too long.
+    std::optional<double> hold = 1;
   };
   std::vector<Outcome> outcomes{};     // by workload
   std::vector<Regret> regrets{};       // of the same pairs as without the change

@@ -25,38 +25,62 @@ double area(const std::vector<std::span<const double>>& points, std::span<const 
   return sum;
 }
 
-// Slices along the last of `objectives`: between one point and the next, the volume of all before, times the step.
-double volume(std::vector<std::span<const double>> points, std::span<const double> reference, std::size_t objectives) {
-  if (objectives == 1) {
-    double least = reference[0];
-    for (const std::span<const double>& p : points) least = std::min(least, p[0]);
-    return reference[0] - least;
+// The volume of points, one exclusive part after the other (While, Bradstreet and Barone 2012): those worst in the last
+// objective first, so that what a point shares with all after it has its own extent in that objective.
+class Volume {
+ public:
+  explicit Volume(std::span<const double> reference) : reference_(reference) {}
+
+  double of(std::vector<std::span<const double>> points, std::size_t objectives) {
+    if (objectives == 1) {
+      double least = reference_[0];
+      for (const std::span<const double>& p : points) least = std::min(least, p[0]);
+      return reference_[0] - least;
+    }
+    if (objectives == 2) {
+      std::sort(points.begin(), points.end(),
+                [](const auto& a, const auto& b) { return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1]; });
+      return area(points, reference_);
+    }
+    const std::size_t last = objectives - 1;
+    std::stable_sort(points.begin(), points.end(), [&](const auto& a, const auto& b) { return a[last] > b[last]; });
+    double sum = 0;
+    std::vector<double> shared;  // of a point and each after it: the worse of both
+    for (std::size_t i = 0; i < points.size() && !is_too_long(); ++i) {
+      double box = 1;
+      for (std::size_t k = 0; k < last; ++k) box *= reference_[k] - points[i][k];
+      shared.clear();
+      for (std::size_t j = i + 1; j < points.size(); ++j)
+        for (std::size_t k = 0; k < last; ++k) shared.push_back(std::max(points[i][k], points[j][k]));
+      steps_ += points.size() - i;
+      std::vector<std::span<const double>> front;  // that no other of them covers
+      for (std::size_t j = 0; j * last < shared.size(); ++j) add(std::span(shared).subspan(j * last, last), front);
+      sum += (reference_[last] - points[i][last]) * (box - (front.empty() ? 0 : of(std::move(front), last)));
+    }
+    return sum;
   }
-  if (objectives == 2) {
-    std::sort(points.begin(), points.end(),
-              [](const auto& a, const auto& b) { return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1]; });
-    return area(points, reference);
-  }
-  const std::size_t last = objectives - 1;
-  std::stable_sort(points.begin(), points.end(), [&](const auto& a, const auto& b) { return a[last] < b[last]; });
-  double sum = 0;
-  std::vector<std::span<const double>> below;  // that no other of them dominates in the objectives that are left
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const auto head = [&](std::span<const double> p) { return p.first(last); };
-    const auto covers = [&](std::span<const double> a, std::span<const double> b) {
-      for (std::size_t k = 0; k < last; ++k)
+
+  bool is_too_long() const { return steps_ > kMostSteps; }
+
+ private:
+  void add(std::span<const double> point, std::vector<std::span<const double>>& front) {
+    const auto covers = [](std::span<const double> a, std::span<const double> b) {
+      for (std::size_t k = 0; k < a.size(); ++k)
         if (a[k] > b[k]) return false;
       return true;
     };
-    if (std::none_of(below.begin(), below.end(), [&](const auto& b) { return covers(head(b), head(points[i])); })) {
-      std::erase_if(below, [&](const auto& b) { return covers(head(points[i]), head(b)); });
-      below.push_back(points[i]);
+    if (point.size() > 2) {  // else the stairs see to it
+      steps_ += front.size();
+      if (std::any_of(front.begin(), front.end(), [&](const auto& f) { return covers(f, point); })) return;
+      std::erase_if(front, [&](const auto& f) { return covers(point, f); });
     }
-    const double next = i + 1 < points.size() ? points[i + 1][last] : reference[last];
-    if (next > points[i][last]) sum += (next - points[i][last]) * volume(below, reference, last);
+    front.push_back(point);
   }
-  return sum;
-}
+
+  static constexpr std::uint64_t kMostSteps = 200'000'000;  // a second or two
+  std::span<const double> reference_;
+  std::uint64_t steps_ = 0;
+};
 
 }  // namespace
 
@@ -153,7 +177,10 @@ double hypervolume(std::span<const Objectives> points, std::span<const double> r
     for (std::size_t k = 0; k < p.size() && is_inside; ++k) is_inside = p[k] < reference[k];
     if (is_inside) inside.push_back(p);
   }
-  return inside.empty() ? 0 : volume(std::move(inside), reference, reference.size());
+  if (inside.empty()) return 0;
+  Volume volume(reference);
+  const double sum = volume.of(std::move(inside), reference.size());
+  return volume.is_too_long() ? std::numeric_limits<double>::quiet_NaN() : sum;
 }
 
 FrontVolume volume_of(std::span<const Objectives> front) {

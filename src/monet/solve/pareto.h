@@ -25,14 +25,15 @@ std::vector<double> crowding_distances(std::span<const Objectives> points, std::
 // Largest of each objective over the points of the front: what `hypervolume` is usually measured from, times 1.1.
 Objectives nadir_of(std::span<const Objectives> points);
 
-// The volume between the points and a reference point that lies behind them: exact. Points that are not below the
-// reference in every objective add nothing.
+// The volume between the points and a reference point that lies behind them: exact, or NaN where it would take too
+// long, as of hundreds of points in ten objectives. Points that are not below the reference in every objective add
+// nothing.
 double hypervolume(std::span<const Objectives> points, std::span<const double> reference);
 
 // Of a front, from 1.1 times its worst in each objective; nothing of no points.
 struct FrontVolume {
   Objectives reference{};
-  double volume = 0;  // in units of the objectives
+  double volume = 0;  // in units of the objectives, or NaN
   double share = 0;   // of the box between the best of each objective and the reference
 };
 FrontVolume volume_of(std::span<const Objectives> front);

@@ -75,8 +75,13 @@ struct RunStore::Database {
   class Named {
    public:
     Named(Database& database, std::string path)
-        : database_(database), own_(std::exchange(database.path, std::move(path))) {}
-    ~Named() { database_.path = std::move(own_); }
+        : database_(database), own_(std::exchange(database.path, std::move(path))) {
+      database_.is_read = true;
+    }
+    ~Named() {
+      database_.path = std::move(own_);
+      database_.is_read = false;
+    }
     Named(const Named&) = delete;
     Named& operator=(const Named&) = delete;
 
@@ -98,7 +103,7 @@ struct RunStore::Database {
     switch (code & 0xff) {
       case SQLITE_BUSY:
       case SQLITE_LOCKED: refuse_file(path, "another run has it open", "wait for it, or choose another --out");
-      case SQLITE_NOTADB: refuse_file(path, "this is no run store", "choose another --out");
+      case SQLITE_NOTADB: refuse_file(path, "this is no run store", "--out and --merge take folders of runs");
       case SQLITE_CORRUPT: refuse_file(path, "the run store is damaged", "choose another --out, or remove the file");
       case SQLITE_FULL:
         refuse_file(path, "the disk is full", "what was saved before is in the file: make room, then --resume");
@@ -110,8 +115,9 @@ struct RunStore::Database {
         [[fallthrough]];
       case SQLITE_READONLY:
       case SQLITE_CANTOPEN:
-        refuse_file(path, fmt::format("cannot be written: {}", message),
-                    "what was saved before is in the file: mend it, then --resume");
+        refuse_file(path, fmt::format("cannot be {}: {}", is_read ? "read" : "written", message),
+                    is_read ? "reading a run, too, needs permission to write in its folder: copy it"
+                            : "what was saved before is in the file: mend it, then --resume");
       default: refuse_file(path, message, "");
     }
   }
@@ -125,9 +131,11 @@ struct RunStore::Database {
   std::string path;
   std::string question, names;  // what the rows answer; their columns
   sqlite3* handle = nullptr;
+  std::vector<std::string> figures;
   std::size_t columns = 0, rows = 0;
   std::unique_ptr<Statement> find, insert;
   bool is_open = false;  // a transaction
+  bool is_read = false;  // and nothing else: a query, the other one of a merge
 };
 
 RunStore::RunStore(const std::string& path, const std::string& question, const std::vector<std::string>& columns,
@@ -135,6 +143,7 @@ RunStore::RunStore(const std::string& path, const std::string& question, const s
     : database_(std::make_unique<Database>(path)) {
   Database& d = *database_;
   d.columns = columns.size();
+  d.figures = columns;
   d.question = question;
   d.names = "key,reason";
   for (const std::string& c : columns) d.names += "," + c;
@@ -240,15 +249,24 @@ std::size_t RunStore::merge(const std::string& path) {
     attach.bind(1, path);
     attach.step();
   }
-  const auto refuse_other = [&](std::string message) {
+  const auto refuse_other = [&](std::string message, std::string hint) {
     sqlite3_exec(d.handle, "DETACH DATABASE other", nullptr, nullptr, nullptr);
-    refuse_file(path, std::move(message), "only runs of the same models, space and options can be merged");
+    refuse_file(path, std::move(message), std::move(hint));
   };
   if (d.ask("SELECT count(*) FROM other.sqlite_master WHERE name = 'question' OR name = 'points'") != "2")
-    refuse_other("this is no run store");
+    refuse_other("this is no run store", "--merge takes the folders of other runs");
   if (d.ask("SELECT text FROM other.question") != d.question ||
       d.ask("SELECT group_concat(name) FROM pragma_table_info('points', 'other')") != d.names)
-    refuse_other("it holds results of another question");
+    refuse_other("it holds results of another question",
+                 "only runs of the same models, space and options can be merged");
+  std::string differs = "mine.reason IS NOT theirs.reason";
+  for (const std::string& c : d.figures) differs += fmt::format(" OR mine.{0} IS NOT theirs.{0}", in_quotes(c));
+  if (const std::string key =
+          d.ask("SELECT key FROM main.points mine JOIN other.points theirs USING (key) WHERE " + differs + " LIMIT 1");
+      !key.empty())
+    refuse_other(fmt::format("its point {} has other figures than the same point here", key),
+                 "one of them is of another version of monet, or was changed: choose another --out for each");
+  d.is_read = false;
   d.run("INSERT OR IGNORE INTO main.points SELECT * FROM other.points");
   const auto added = static_cast<std::size_t>(sqlite3_changes(d.handle));
   d.rows += added;
@@ -268,6 +286,7 @@ StoreReader::StoreReader(const std::string& path) {
     refuse_file(path, "there is no such file", "--out names the folder of a run");
   database_ = std::make_unique<RunStore::Database>(path, false);
   RunStore::Database& d = *database_;
+  d.is_read = true;
   // As who writes it: without it, SQLite wants memory that processes share, which folders on other machines lack.
   d.run("PRAGMA locking_mode = EXCLUSIVE");
   if (d.ask("SELECT count(*) FROM sqlite_master") == "0")

@@ -211,11 +211,12 @@ class LiveView {
         series_(exploration.workloads().size()),
         scores_(series_.size()),
         fronts_(series_.size()) {
+    const auto initial = [&](std::size_t w) {
+      return static_cast<char>(std::toupper(static_cast<unsigned char>(exploration.workloads()[w].name[0])));
+    };
+    const bool are_modes = series_.size() <= 2 && initial(0) != initial(series_.size() - 1);
     for (std::size_t w = 0; w < series_.size(); ++w)
-      series_[w].mark =
-          series_.size() > 2
-              ? static_cast<char>('A' + w)
-              : static_cast<char>(std::toupper(static_cast<unsigned char>(exploration.workloads()[w].name[0])));
+      series_[w].mark = are_modes || series_.size() == 1 ? initial(w) : static_cast<char>('A' + w);
   }
 
   void add(const TaskResult& result, Progress& progress) {
@@ -302,6 +303,19 @@ class Explorer {
     live_.add(result, *progress);
   }
 
+  // Another version of MONET may have other figures: the first point that is looked up is evaluated, too.
+  void check_known(const Task& task, const TaskResult& known) {
+    if (std::exchange(is_checked_, true)) return;
+    const TaskResult now = exploration().run(task);
+    for (std::size_t i = 0; i < known.size(); ++i)
+      if (known[i].reason != now[i].reason || search::numbers_of(known[i]) != search::numbers_of(now[i]))
+        throw InputError(Diagnostic{.file = request_.store,
+                                    .message =
+                                        "it holds results of another version of monet: its first point has other "
+                                        "figures today",
+                                    .hint = "choose another --out"});
+  }
+
   // What is known is looked up, the rest worked out.
   std::vector<TaskResult> results_of(std::span<const Task> tasks) {
     std::vector<TaskResult> out(tasks.size());
@@ -314,6 +328,7 @@ class Explorer {
         out[i].push_back(std::move(*known));
       }
       if (out[i].size() == tasks[i].workloads.size()) {
+        check_known(tasks[i], out[i]);
         run_.looked_up += out[i].size();
         show(tasks[i], out[i], true);
         continue;
@@ -387,6 +402,7 @@ class Explorer {
   Workforce workforce_;
   LiveView live_;
   std::unique_ptr<StoredResults> stored_;
+  bool is_checked_ = false;
   search::TaskRunner runner_ = [this](std::span<const Task> tasks) { return results_of(tasks); };
   ExploreRun run_;
   search::AlikeTasks alike_;

@@ -172,9 +172,15 @@ class Answer {
     std::size_t at = columns_.workload + key->workload * columns_.each;
     cells_[at++] = config::Ratio{is_possible ? 1 : 0, 1};
     if (is_possible) {
+      const std::vector<std::string>& names = reader_.columns();
+      const auto seconds = static_cast<std::size_t>(std::find(names.begin(), names.end(), "latency_s") - names.begin());
+      const bool has_clock = seconds == names.size() || row.values[seconds] > 0;
+      const auto cell = [&](std::size_t c) {
+        return has_clock || !search::needs_clock(names[c]) ? Cell(row.values[c]) : Cell();
+      };
       for (std::size_t c = 0; c < columns_.chip_figures.size(); ++c)
-        cells_[columns_.chip + c] = row.values[columns_.chip_figures[c]];
-      for (const std::size_t c : columns_.figures) cells_[at++] = row.values[c];
+        cells_[columns_.chip + c] = cell(columns_.chip_figures[c]);
+      for (const std::size_t c : columns_.figures) cells_[at++] = cell(c);
       cells_[at] = std::string();
     } else {
       cells_[at + columns_.figures.size()] = row.reason;

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -119,7 +120,7 @@ std::string end_words(const ExploreRun& run, const ExploreRequest& request) {
   if (run.shared > 0) out += fmt::format(", {} chips that others are, too", grouped(run.shared));
   if (run.found.pruned > 0) out += fmt::format(", {} left out", grouped(run.found.pruned));
   if (run.found.end == solve::Nsga2End::Stopped)
-    out += ", stopped early";
+    out += request.store.empty() ? ", stopped early" : ", stopped early: --resume goes on";
   else if (static_cast<double>(run.found.points.size()) >= e.size())
     out += ": all there are, the fronts are exact";
   else if (request.strategy == "prune")
@@ -182,20 +183,24 @@ std::string sensitivity_text(const ExploreRun& run) {
                        winner_text(s, w, &search::BestPoints::edp));
     std::size_t least_kept = run.found.fronts[w].size(), most_entered = 0;
     double least_hold = 1;
+    bool has_unknown = false;
     std::string worst, nothing;
     for (const search::SensitivityCase& c : s.cases) {
       least_kept = std::min(least_kept, c.outcomes[w].kept);
       most_entered = std::max(most_entered, c.outcomes[w].entered);
       if (!c.outcomes[w].hold && !run.found.fronts[w].empty()) add_change(c, nothing);
+      has_unknown |= std::isnan(c.outcomes[w].hold.value_or(1));
       if (c.outcomes[w].hold.value_or(1) < least_hold) {
         least_hold = *c.outcomes[w].hold;
         worst = fmt::format(" ({})", change_text(c));
       }
     }
     out += fmt::format(
-        "    its front of {}: at least {} stay on it, at most {} come in; the old one has {:.2f} % of the new one's "
-        "hypervolume or more{}{}\n",
-        run.found.fronts[w].size(), least_kept, most_entered, 100 * least_hold, worst,
+        "    its front of {}: at least {} stay on it, at most {} come in; the old one has {} of the new one's "
+        "hypervolume{}{}{}\n",
+        run.found.fronts[w].size(), least_kept, most_entered,
+        has_unknown ? "an unknown part" : fmt::format("{:.2f} %", 100 * least_hold), has_unknown ? "" : " or more",
+        has_unknown ? " (too many objectives for so many points)" : worst,
         nothing.empty() ? "" : fmt::format("; nothing is possible with {}", nothing));
   }
   out += constraints_text(s);
@@ -264,8 +269,6 @@ Json sensitivity_json(const ExploreRun& run) {
       .set("cases", std::move(cases));
 }
 
-bool needs_clock(std::string_view figure) { return figure == "latency_s" || figure == "tdp_w"; }
-
 Json volume_json(const solve::FrontVolume& v) {
   return Json::object()
       .set("hypervolume", v.volume)
@@ -286,8 +289,11 @@ std::string text(const ExploreRun& run, const ExploreRequest& request) {
   const std::vector<ErrorBand> bands = error_bands();
   for (std::size_t w = 0; w < e.workloads().size(); ++w) {
     const std::vector<std::uint32_t>& front = run.found.fronts[w];
-    out += fmt::format("\n{}: front of {} points in {}, hypervolume {:.4f} of the box before 1.1 × its worst\n",
-                       e.workloads()[w].name, grouped(front.size()), request.objectives, run.volumes[w].share);
+    out += fmt::format("\n{}: front of {} points in {}, {}\n", e.workloads()[w].name, grouped(front.size()),
+                       request.objectives,
+                       std::isnan(run.volumes[w].volume)
+                           ? "hypervolume unknown (too many objectives for so many points)"
+                           : fmt::format("hypervolume {:.4f} of the box before 1.1 × its worst", run.volumes[w].share));
     if (!front.empty())
       out += front_table(run, w, front, measured_band(bands, "latency", mode_of(request, w))).text("  ");
   }
@@ -335,7 +341,8 @@ std::string csv(const ExploreRun& run) {
                          bool(on_front[w][i]), bool(on_common[i]));
       const std::vector<double> numbers = search::numbers_of(f);
       for (std::size_t k = 0; k < numbers.size(); ++k)
-        out += f.is_possible() && (f.latency_s > 0 || !needs_clock(figures[k])) ? fmt::format(",{}", numbers[k]) : ",";
+        out += f.is_possible() && (f.latency_s > 0 || !search::needs_clock(figures[k])) ? fmt::format(",{}", numbers[k])
+                                                                                        : ",";
       out += "," + csv_cell(f.reason) + "\n";
     }
   }
@@ -364,7 +371,7 @@ Json json(const ExploreRun& run, const ExploreRequest& request) {
       }
       const std::vector<double> numbers = search::numbers_of(f);
       for (std::size_t i = 0; i < figures.size(); ++i)
-        point.set(figures[i], needs_clock(figures[i]) && f.latency_s == 0 ? Json() : Json(numbers[i]));
+        point.set(figures[i], search::needs_clock(figures[i]) && f.latency_s == 0 ? Json() : Json(numbers[i]));
       points.push(std::move(point));
     }
   }

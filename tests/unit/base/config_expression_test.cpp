@@ -30,6 +30,14 @@ TEST(Evaluate, IsExact) {
   EXPECT_EQ(computed("0x10 + 1_000"), "1016");
 }
 
+TEST(Evaluate, ReadsExponentsAsTheyAreWritten) {
+  EXPECT_EQ(parse_ratio("2.5e-08"), (Ratio{1, 40'000'000}));
+  EXPECT_EQ(parse_ratio("1e-9"), (Ratio{1, 1'000'000'000}));
+  EXPECT_EQ(parse_ratio("1E+03"), (Ratio{1000, 1}));
+  EXPECT_EQ(parse_ratio("1e-40"), std::nullopt);
+  EXPECT_EQ(parse_ratio("1e99999999999999999999"), std::nullopt);
+}
+
 TEST(Evaluate, TheInnermostNameCounts) {
   EXPECT_EQ(computed("rows * 2"), "32");
   EXPECT_EQ(computed("rows * half"), "8");

@@ -66,6 +66,15 @@ TEST_F(File, NamesTheNearestFileWhenOneIsMissing) {
   EXPECT_EQ(fault([&] { read_file(path("no/file")); }).hint, "there is no folder '" + path("no") + "'");
 }
 
+TEST_F(File, RemovesNumberedFilesAlone) {
+  for (const char* name : {"12.yaml", "0.training.plan.yaml", "mine.yaml", "7b.yaml", ".yaml", "12.txt", "12yaml"})
+    write_file(path(name), "");
+  remove_numbered(folder_.string(), ".yaml");
+  EXPECT_EQ(files(), 5u);
+  for (const char* name : {"mine.yaml", "7b.yaml", ".yaml", "12.txt", "12yaml"}) EXPECT_EQ(read_file(path(name)), "");
+  remove_numbered(path("no_folder"), ".yaml");
+}
+
 TEST_F(File, RefusesFolders) {
   EXPECT_EQ(fault([&] { read_file(folder_.string()); }).message, "is a folder, not a file");
   EXPECT_EQ(fault([&] { write_file(folder_.string(), "x"); }).message, "is a folder, not a file");

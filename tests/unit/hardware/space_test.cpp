@@ -1,5 +1,6 @@
 #include "monet/hardware/space.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -87,6 +88,33 @@ TEST(Space, ConstraintsNameVariablesAndTheChip) {
   const Family fine =
       family_of("variables:\n  x: [64]\nconstraints: [memory_bytes >= 16 * 1024 * 1024, macs_per_cycle == 64 * 256]\n");
   EXPECT_TRUE(fine.member({0}).hardware) << fine.member({0}).reason;
+}
+
+TEST(Space, ConstraintsAreExact) {
+  const Family all = family_of("variables:\n  x: [64, 128]\n");
+  const Budget area = all.member({0}).budget.total;
+  const std::string limits = fmt::format("constraints: [area_mm2 <= {}, tdp_w == {}, area_mm2 * tdp_w < 1e6]\n",
+                                         area.area_mm2(), area.tdp_w());
+  EXPECT_TRUE(family_of("variables:\n  x: [64, 128]\n" + limits).member({0}).hardware);
+  EXPECT_FALSE(family_of("variables:\n  x: [64, 128]\n" + limits).member({1}).hardware);
+  EXPECT_TRUE(family_of("variables:\n  x: [64]\n  third: {is: \"${x / 3}\"}\nconstraints: [third * 3 == x]\n")
+                  .member({0})
+                  .hardware);
+}
+
+TEST(Space, NamesThatConstraintsGiveAMeaningAreRefused) {
+  EXPECT_NE(fault_of("variables:\n  x: [64]\n  memory_bytes: [1, 2]\nconstraints: [memory_bytes >= 2]\n")
+                .find("s.yaml:6:3: error: 'memory_bytes' is a figure of every chip"),
+            std::string::npos);
+  EXPECT_NE(fault_of("variables:\n  x: [64]\n  tdp_w: {is: \"${x}\"}\nconstraints: [tdp_w == 64]\n").find(":6:3"),
+            std::string::npos);
+  // An unknown name is one, though a quotient has no value at the first point.
+  EXPECT_NE(fault_of("variables:\n  d: [0, 1]\n  x: [64]\n  q: {is: \"${x / d}\"}\nconstraints: [q < 9, foo < 5]\n")
+                .find("unknown parameter 'foo'"),
+            std::string::npos);
+  EXPECT_NE(fault_of("variables:\n  x: [64]\n  k: {range: [1e12, 1000000000001], step: 1e-7}\nconstraints: [k > 0]\n")
+                .find("can be told apart"),
+            std::string::npos);
 }
 
 TEST(Space, WhatIsNoChipIsAReason) {

@@ -89,6 +89,14 @@ TEST(Hypervolume, EqualsTheCellsOfAGrid) {
   }
 }
 
+TEST(Hypervolume, OfMuchInManyObjectivesIsGivenUp) {
+  const std::vector<Objectives> few = random_points(7, 60, 8, 1000), many = random_points(8, 400, 12, 1000);
+  EXPECT_GT(hypervolume(few, Objectives(8, 1000)), 0);
+  EXPECT_TRUE(std::isnan(hypervolume(many, Objectives(12, 1000))));
+  const FrontVolume v = volume_of(many);
+  EXPECT_TRUE(std::isnan(v.volume) && std::isnan(v.share));
+}
+
 TEST(Hypervolume, CountsNothingBeyondTheReference) {
   EXPECT_EQ(hypervolume(std::vector<Objectives>{{1, 5}, {5, 1}, {kInfinite, 0}}, Objectives{5, 5}), 0);
   EXPECT_EQ(hypervolume(std::vector<Objectives>{}, Objectives{5, 5}), 0);

@@ -106,10 +106,9 @@ TEST_F(RunStoreTest, TakesInWhatOthersFound) {
   }
   std::ofstream(text) << "no database at all, but long enough to be taken for one if nobody looks";
   RunStore store(path_.string(), "q", {"a", "b"});
-  store.add({.key = "1", .values = {7, 8}});
+  store.add({.key = "1", .values = {1, 2}});
   EXPECT_EQ(store.merge(other.string()), 1u);
   EXPECT_EQ(store.size(), 2u);
-  EXPECT_EQ(store.find("1")->values, (std::vector<double>{7, 8})) << "what is there stays";
   EXPECT_EQ(store.find("2")->reason, "too large");
   EXPECT_EQ(store.merge(other.string()), 0u);
   const auto refusal_of = [&](const fs::path& path) -> std::string {
@@ -120,6 +119,12 @@ TEST_F(RunStoreTest, TakesInWhatOthersFound) {
     }
     return "";
   };
+  for (const RunStore::Row& row : {RunStore::Row{.key = "2", .values = {1, 2}}, {.key = "1", .values = {1, 3}}}) {
+    const fs::path contrary = folder_ / ("contrary" + row.key);
+    RunStore(contrary.string(), "q", {"a", "b"}).add(row);
+    EXPECT_NE(refusal_of(contrary).find("its point " + row.key + " has other figures"), std::string::npos);
+  }
+  EXPECT_EQ(store.find("1")->values, (std::vector<double>{1, 2})) << "what is there stays";
   EXPECT_NE(refusal_of(stranger).find("another question"), std::string::npos);
   EXPECT_NE(refusal_of(text).find("no run store"), std::string::npos) << refusal_of(text);
   EXPECT_NE(refusal_of(folder_ / "nothing").find("no such file"), std::string::npos);
