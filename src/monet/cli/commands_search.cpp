@@ -63,11 +63,13 @@ std::string alone_text(const ExploreRun& run, const ExploreRequest& request, std
   const std::string mode = has_plan ? mode_of(request, workload) : request.evaluate.mode;
   std::string flags = flags_of(run, candidate, mode);
   const std::vector<search::Axis>& axes = run.problem.exploration->axes();
-  for (const auto& [name, words] : command.flags)  // but for those that the point decides
-    if ((name != "--recompute" || mode != "inference") &&
-        std::none_of(axes.begin(), axes.end(),
-                     [&flag = name](const search::Axis& axis) { return "--" + axis.name == flag; }))
-      flags += words;
+  for (const auto& [name, words] : command.flags) {  // but for those that the point decides
+    const bool is_decided = std::any_of(axes.begin(), axes.end(),
+                                        [&flag = name](const search::Axis& axis) { return "--" + axis.name == flag; });
+    if (name != "--dim" && !is_decided && (name != "--recompute" || mode != "inference")) flags += words;
+  }
+  for (const std::string& dim : run.problem.dims[workload])
+    flags += " --dim " + shell_word(fmt::format("{}={}", dim, request.evaluate.model.dims.at(dim)));
   return fmt::format("\none of them alone: monet evaluate {} --on {}{} --mode {}{}{}\n",
                      shell_word(model_of(request, workload)), shell_word(run.problem.family->space().chip), flags, mode,
                      request.evaluate.fused_updates ? " --updates fused" : "",

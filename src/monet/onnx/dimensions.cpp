@@ -49,7 +49,7 @@ class Binder {
     for (std::size_t i = 0; i < inputs.size(); ++i) find_batch_symbols(*inputs[i], i == 0);
     find_rebatching(inputs);
     for (const auto* input : inputs) bind_input(*input);
-    check_given();
+    if (!options_.dims_are_shared) check_given();
     const bool is_changed = out_.rebatched || is_fixed_so_ ||
                             std::any_of(batch_symbols_.begin(), batch_symbols_.end(), [&](const std::string& symbol) {
                               const auto it = out_.symbols.find(symbol);

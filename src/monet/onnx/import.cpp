@@ -79,6 +79,8 @@ Import import_onnx(std::string_view bytes, const std::string& file, const Import
   findings.throw_if_any();
   Import result;
   result.has_batch_asked_for = dimensions.has_batch_asked_for;
+  for (const auto& [name, size] : options.dims)
+    if (dimensions.symbols.contains(name)) result.dims.push_back(name);
   if (options.load_weights) {
     result.weights = converter.load_weights();
     findings.throw_if_any();

@@ -14,6 +14,7 @@ namespace monet {
 
 struct ImportOptions {
   std::map<std::string, std::int64_t> dims;  // sizes of symbolic dimensions
+  bool dims_are_shared = false;              // with other models: those that the inputs do not have are theirs
   std::optional<std::int64_t> batch;         // leading dimension of the inputs; symbolic ones default to 1
   bool strict = false;                       // operators without a rule are errors, not estimates
   bool load_weights = false;                 // fill Import::weights; missing data is then an error
@@ -21,7 +22,8 @@ struct ImportOptions {
 
 struct Import {
   Graph graph;
-  Values<double> weights;  // by tensor name, if asked for; constants stand in the graph
+  Values<double> weights;         // by tensor name, if asked for; constants stand in the graph
+  std::vector<std::string> dims;  // of ImportOptions::dims, those that there are
   std::vector<Diagnostic> warnings;
   bool has_batch_asked_for = true;      // ImportOptions::batch, if there is one
   std::int64_t trained_parameters = 0;  // elements of the weights that a graph with gradients updates

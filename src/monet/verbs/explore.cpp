@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -14,11 +13,11 @@
 #include "monet/base/split.h"
 #include "monet/hardware/yaml.h"
 #include "monet/plan/plan_file.h"
-#include "monet/report/sketch.h"
 #include "monet/rewrite/decompose.h"
 #include "monet/solve/random.h"
 #include "monet/store/run_store.h"
 #include "monet/verbs/cost_cache.h"
+#include "monet/verbs/explore_live.h"
 #include "monet/verbs/explore_query.h"
 #include "monet/verbs/refuse.h"
 
@@ -111,6 +110,7 @@ search::Workload workload_of(const ExploreRequest& request, const std::string& m
                              const Decisions& decisions, ExploreProblem& problem) {
   EvaluateRequest asked = request.evaluate;
   asked.model.model = model;
+  asked.model.dims_are_shared = request.models.size() > 1;
   search::Workload out{.name = request.models.size() > 1 ? model + " " + mode : mode};
   std::vector<std::optional<std::int64_t>> batches{asked.model.batch};
   batches.insert(batches.end(), decisions.batches.begin(), decisions.batches.end());
@@ -122,6 +122,7 @@ search::Workload workload_of(const ExploreRequest& request, const std::string& m
       one.batch = batch;
       if (mode != "inference") one.recompute = r;
       Prepared prepared = prepare(one);
+      if (out.variants.empty()) problem.dims.push_back(prepared.dims);
       const double samples = static_cast<double>(samples_of(one, prepared));
       if (mode == "training" && !prepared.is_training) refuse("--mode", fmt::format("{} trains nothing", model));
       for (const Diagnostic& warning : prepared.warnings)
@@ -200,57 +201,6 @@ class StoredResults {
   }
 
   store::RunStore store_;
-};
-
-// What is shown while results come in: how many are not possible, the fronts, a drawing of latency and energy.
-class LiveView {
- public:
-  LiveView(const search::Exploration& exploration, const search::ExplorationGoal& goal)
-      : exploration_(exploration),
-        goal_(goal),
-        series_(exploration.workloads().size()),
-        scores_(series_.size()),
-        fronts_(series_.size()) {
-    const auto initial = [&](std::size_t w) {
-      return static_cast<char>(std::toupper(static_cast<unsigned char>(exploration.workloads()[w].name[0])));
-    };
-    const bool are_modes = series_.size() <= 2 && initial(0) != initial(series_.size() - 1);
-    for (std::size_t w = 0; w < series_.size(); ++w)
-      series_[w].mark = are_modes || series_.size() == 1 ? initial(w) : static_cast<char>('A' + w);
-  }
-
-  void add(const TaskResult& result, Progress& progress) {
-    for (std::size_t w = 0; w < result.size() && w < series_.size(); ++w) {
-      const ChipFigures& f = result[w];
-      impossible_ += f.is_possible() ? 0 : 1;
-      series_[w].points.emplace_back(f.is_possible() ? goal_.value(search::ChipObjective::Latency, f) : 0,
-                                     f.is_possible() ? goal_.value(search::ChipObjective::Energy, f) * 1e-12 : 0);
-      scores_[w].push_back(goal_.score(f));
-    }
-    // A drawing takes as long as there are points: of many, not each is worth a new one.
-    if (scores_.front().size() < next_) return;
-    next_ = scores_.front().size() + 1 + scores_.front().size() / 64;
-    std::string words = impossible_ > 0 ? fmt::format("{} not possible, ", impossible_) : "";
-    words += "front";
-    for (std::size_t w = 0; w < series_.size(); ++w) {
-      fronts_[w] = solve::front_with(fronts_[w], scores_[w], known_);
-      series_[w].on_front.assign(series_[w].points.size(), false);
-      for (const std::uint32_t i : fronts_[w]) series_[w].on_front[i] = true;
-      words += fmt::format(" {} {}", fronts_[w].size(), exploration_.workloads()[w].name);
-    }
-    known_ = scores_.front().size();
-    progress.say(words, sketch(series_, 76, 14, "latency", "J"));
-  }
-
- private:
-  const search::Exploration& exploration_;
-  search::ExplorationGoal goal_;
-  std::vector<SketchSeries> series_;  // by workload
-  std::vector<std::vector<solve::Score>> scores_;
-  std::vector<std::vector<std::uint32_t>> fronts_;
-  std::size_t known_ = 0;  // results that are in the fronts
-  std::size_t impossible_ = 0;
-  std::size_t next_ = 0;  // so many results are there when it is drawn again
 };
 
 class Explorer {
@@ -471,6 +421,11 @@ ExploreProblem explore_problem(const ExploreRequest& request) {
         throw InputError(std::move(of_model));
       }
     }
+  for (const auto& [name, size] : request.evaluate.model.dims)
+    if (std::none_of(out.dims.begin(), out.dims.end(), [&name = name](const std::vector<std::string>& dims) {
+          return std::find(dims.begin(), dims.end(), name) != dims.end();
+        }))
+      refuse("--dim", fmt::format("no model has a symbolic dimension '{}'", name));
   out.exploration = std::make_unique<search::Exploration>(
       *out.family, std::move(workloads), std::move(axes), *out.cache,
       search::ExplorationOptions{

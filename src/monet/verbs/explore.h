@@ -42,6 +42,7 @@ struct ExploreProblem {
   search::ExplorationGoal goal{};
   std::vector<Diagnostic> warnings{};
   std::vector<DocumentInput> inputs{};
+  std::vector<std::vector<std::string>> dims{};  // by workload: the names of --dim that its model has
 };
 ExploreProblem explore_problem(const ExploreRequest& request);  // throws InputError
 // Workloads are the models, each in the modes that were asked for.

@@ -53,7 +53,7 @@ void load_text(const ModelRequest& r, Prepared& p) {
   const char* sizes =
       "a text graph has the sizes it was written with: `monet graph MODEL --text` writes one with others";
   if (r.batch) refuse("--batch", "the batch of a text graph cannot be changed", sizes);
-  if (!r.dims.empty()) refuse("--dim", "a text graph has no symbolic dimensions", sizes);
+  if (!r.dims.empty() && !r.dims_are_shared) refuse("--dim", "a text graph has no symbolic dimensions", sizes);
   if (r.microbatches != 1) refuse("--microbatches", "the batch of a text graph cannot be changed", sizes);
   const std::string text = read_file(r.model);
   p.inputs.push_back({"model", r.model, sha256_hex(text)});
@@ -66,7 +66,11 @@ void load_text(const ModelRequest& r, Prepared& p) {
 void load_onnx(const ModelRequest& r, Prepared& p) {
   const std::string bytes = read_file(r.model);
   p.inputs.push_back({"model", r.model, sha256_hex(bytes)});
-  ImportOptions options{.dims = r.dims, .batch = {}, .strict = r.strict, .load_weights = r.load_weights};
+  ImportOptions options{.dims = r.dims,
+                        .dims_are_shared = r.dims_are_shared,
+                        .batch = {},
+                        .strict = r.strict,
+                        .load_weights = r.load_weights};
   if (r.batch)
     options.batch = pass_size(r, 1);
   else if (r.microbatches != 1)
@@ -77,6 +81,7 @@ void load_onnx(const ModelRequest& r, Prepared& p) {
   p.warnings = std::move(import.warnings);
   p.trained_parameters = import.trained_parameters;
   p.has_batch_asked_for = import.has_batch_asked_for;
+  p.dims = std::move(import.dims);
   const bool plain =
       std::all_of(p.graph.nodes.begin(), p.graph.nodes.end(), [](const Node& n) { return n.phase == Phase::Forward; });
   if (plain) p.graph = recompose_activations(recompose_norms(fold_constants(std::move(p.graph))));
@@ -84,7 +89,7 @@ void load_onnx(const ModelRequest& r, Prepared& p) {
 
 void load(const ModelRequest& r, Prepared& p) {
   if (is_builtin_model(r.model)) {
-    if (!r.dims.empty())
+    if (!r.dims.empty() && !r.dims_are_shared)
       refuse("--dim", "built-in models have no symbolic dimensions",
              "their sizes are options: " + r.model + ":name=value");
     p.graph = build_model(r.model, pass_size(r, r.microbatches));

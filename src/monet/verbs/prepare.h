@@ -20,6 +20,7 @@ struct ModelRequest {
   std::optional<std::int64_t> batch;  // per iteration; default 1, or what the file says
   std::int64_t microbatches = 1;
   std::map<std::string, std::int64_t> dims;  // symbolic ONNX dimensions
+  bool dims_are_shared = false;              // with other models: those that this one does not have are theirs
   std::string optimizer = "adamw";
   std::string loss = "cross_entropy";  // or mse
   std::string train = "all";           // none: no gradients
@@ -43,6 +44,7 @@ struct Prepared {
   bool is_training = false;
   bool imported_training = false;   // the file already contained gradients
   bool has_batch_asked_for = true;  // false: a file's inputs do not let themselves be given it
+  std::vector<std::string> dims;    // of ModelRequest::dims, those that there are
   TensorId loss = kNoTensor;        // of training graphs we made
   std::vector<TensorId> weights, gradients, new_weights;
   std::int64_t parameters = 0, trained_parameters = 0;
