@@ -27,10 +27,6 @@ std::optional<Number> number_of(const std::string& text) {
 
 }  // namespace
 
-void refuse_empty(const std::string& flag, const std::string& folder) {
-  if (folder.empty()) refuse(flag, "it names no folder", "a variable of the shell may be empty");
-}
-
 std::int64_t positive(const std::string& flag, const std::string& text) {
   const std::optional<std::int64_t> value = number_of<std::int64_t>(text);
   if (!value || *value < 1) refuse_value(flag, text, "a whole number above zero");

@@ -6,7 +6,6 @@ namespace monet::cli {
 
 // What flags say, as numbers. InputError with the flag's name where a text is none of these.
 
-void refuse_empty(const std::string& flag, const std::string& folder);
 std::int64_t positive(const std::string& flag, const std::string& text);  // a whole number above zero
 double above_zero(const std::string& flag, const std::string& text);
 double seconds(const std::string& flag, const std::string& text);

@@ -35,6 +35,16 @@ std::vector<std::pair<std::string, std::string>> given(const std::vector<const C
   return out;
 }
 
+void refuse_empty(CLI::App& app, const std::string& flag) {
+  for (CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; }))
+    if (CLI::Option* option = verb->get_option_no_throw(flag))
+      option->each([flag](const std::string& value) {
+        if (value.empty())
+          throw InputError(Diagnostic{
+              .where = flag, .message = "it names no folder", .hint = "a variable of the shell may be empty"});
+      });
+}
+
 void refuse_given(const CLI::App& app, const std::vector<std::string>& flags, const std::string& message,
                   const std::string& hint) {
   std::vector<Diagnostic> found;

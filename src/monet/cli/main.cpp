@@ -496,7 +496,6 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
     }
     if (r.models.empty()) throw CLI::RequiredError("MODEL");
     if (r.space.empty()) throw CLI::RequiredError("--space");
-    if (explore->count("--out") > 0) refuse_empty("--out", explore_command.out);
     explore_command.flags = given(explore_shared);
     finish(r.evaluate, raw_explore);
     r.evaluate.model.model = r.models.front();
@@ -560,6 +559,7 @@ int parse_and_run(int argc, char** argv, const mpi::Launch& launch) {
   demo->add_flag("--quiet", output.quiet, "no progress");
   demo->callback([&] { code = run_demo(demo_out, output); });
 
+  refuse_empty(app, "--out");
   // CLI11 takes an unknown verb for a missing one: say what there is.
   if (argc > 1 && argv[1][0] != '-') {
     std::vector<std::string> verbs;

@@ -77,7 +77,7 @@ class Volume {
     front.push_back(point);
   }
 
-  static constexpr std::uint64_t kMostSteps = 200'000'000;  // a second or two
+  static constexpr std::uint64_t kMostSteps = 50'000'000;  // about a second
   std::span<const double> reference_;
   std::uint64_t steps_ = 0;
 };

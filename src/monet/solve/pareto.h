@@ -34,7 +34,7 @@ double hypervolume(std::span<const Objectives> points, std::span<const double> r
 struct FrontVolume {
   Objectives reference{};
   double volume = 0;  // in units of the objectives, or NaN
-  double share = 0;   // of the box between the best of each objective and the reference
+  double share = 0;   // of the box between the best of each objective and the reference, or NaN
 };
 FrontVolume volume_of(std::span<const Objectives> front);
 

@@ -131,8 +131,8 @@ struct RunStore::Database {
   std::string path;
   std::string question, names;  // what the rows answer; their columns
   sqlite3* handle = nullptr;
-  std::vector<std::string> figures;
-  std::size_t columns = 0, rows = 0;
+  std::vector<std::string> figures;  // those of the columns that are numbers
+  std::size_t rows = 0;
   std::unique_ptr<Statement> find, insert;
   bool is_open = false;  // a transaction
   bool is_read = false;  // and nothing else: a query, the other one of a merge
@@ -142,7 +142,6 @@ RunStore::RunStore(const std::string& path, const std::string& question, const s
                    const std::string& about)
     : database_(std::make_unique<Database>(path)) {
   Database& d = *database_;
-  d.columns = columns.size();
   d.figures = columns;
   d.question = question;
   d.names = "key,reason";
@@ -211,7 +210,8 @@ std::optional<RunStore::Row> RunStore::find(std::string_view key) const {
   if (s.step()) {
     out.emplace(Row{.key = std::string(key), .reason = s.text(0)});
     if (out->reason.empty())
-      for (std::size_t c = 0; c < database_->columns; ++c) out->values.push_back(s.number(static_cast<int>(c) + 1));
+      for (std::size_t c = 0; c < database_->figures.size(); ++c)
+        out->values.push_back(s.number(static_cast<int>(c) + 1));
   }
   s.reset();
   return out;
@@ -219,14 +219,14 @@ std::optional<RunStore::Row> RunStore::find(std::string_view key) const {
 
 void RunStore::add(const Row& row) {
   Database& d = *database_;
-  MONET_ASSERT(row.values.size() == (row.reason.empty() ? d.columns : 0), "a value for every column");
+  MONET_ASSERT(row.values.size() == (row.reason.empty() ? d.figures.size() : 0), "a value for every column");
   if (!d.is_open) d.run("BEGIN");
   d.is_open = true;
   Database::Statement& s = *d.insert;
   s.reset();
   s.bind(1, row.key);
   s.bind(2, row.reason);
-  for (std::size_t c = 0; c < d.columns; ++c)
+  for (std::size_t c = 0; c < d.figures.size(); ++c)
     if (row.values.empty())
       s.bind_nothing(static_cast<int>(c) + 3);
     else

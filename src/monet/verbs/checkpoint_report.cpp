@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "monet/report/nest.h"
@@ -88,8 +89,9 @@ std::string end_text(const CheckpointRun& run, const CheckpointRequest& request)
   out += run.is_proven ? ": all decisions there are, the front is exact"
                        : fmt::format(" of {:.3g} decisions", search::decisions_of(*run.problem));
   if (!run.reference.empty())
-    out += fmt::format("\nfront of {} points, hypervolume {:.4f} of the box before 1.1 × its worst {}",
-                       grouped(run.found.front.size()), run.hypervolume_share,
+    out += fmt::format("\nfront of {} points, hypervolume {} of the box before 1.1 × its worst {}",
+                       grouped(run.found.front.size()),
+                       std::isnan(run.hypervolume) ? "an unknown part" : fmt::format("{:.4f}", run.hypervolume_share),
                        request.fit_bytes ? "latency and energy" : "latency, energy and peak");
   if (run.others > 0)
     out += fmt::format("\n{} more evaluations are in the store, of other searches: they are not part of this front",
@@ -229,7 +231,7 @@ std::vector<RuleResult> rule_results(const CheckpointRun& run, const CheckpointR
     out.back().proven += b.is_proven ? 1 : 0;
     out.back().largest_gap = std::max(out.back().largest_gap, b.gap);
   }
-  for (std::size_t r = 0; r < out.size() && run.hypervolume > 0; ++r)
+  for (std::size_t r = 0; r < out.size() && run.hypervolume != 0; ++r)
     out[r].hypervolume = solve::hypervolume(points[r], run.reference) / run.hypervolume;
   return out;
 }

@@ -107,6 +107,7 @@ struct Columns {
   std::size_t workload = 0;  // where those of the first workload begin: feasible, figures, reason
   std::size_t each = 0;      // of a workload
   std::vector<std::size_t> chip_figures{}, figures{};  // of the store's columns
+  std::optional<std::size_t> seconds{};                // where the store has the latency in them: none without a clock
 };
 
 Columns columns_of(const StoredAxes& axes, const std::vector<std::string>& stored) {
@@ -116,6 +117,7 @@ Columns columns_of(const StoredAxes& axes, const std::vector<std::string>& store
   for (std::size_t c = 0; c < stored.size(); ++c) {
     (is_of_chip(stored[c]) ? out.chip_figures : out.figures).push_back(c);
     if (is_of_chip(stored[c])) out.all.push_back({stored[c]});
+    if (stored[c] == "latency_s") out.seconds = c;
   }
   out.workload = out.all.size();
   out.each = out.figures.size() + 2;
@@ -172,11 +174,9 @@ class Answer {
     std::size_t at = columns_.workload + key->workload * columns_.each;
     cells_[at++] = config::Ratio{is_possible ? 1 : 0, 1};
     if (is_possible) {
-      const std::vector<std::string>& names = reader_.columns();
-      const auto seconds = static_cast<std::size_t>(std::find(names.begin(), names.end(), "latency_s") - names.begin());
-      const bool has_clock = seconds == names.size() || row.values[seconds] > 0;
+      const bool has_clock = !columns_.seconds || row.values[*columns_.seconds] > 0;
       const auto cell = [&](std::size_t c) {
-        return has_clock || !search::needs_clock(names[c]) ? Cell(row.values[c]) : Cell();
+        return has_clock || !search::needs_clock(reader_.columns()[c]) ? Cell(row.values[c]) : Cell();
       };
       for (std::size_t c = 0; c < columns_.chip_figures.size(); ++c)
         cells_[columns_.chip + c] = cell(columns_.chip_figures[c]);
